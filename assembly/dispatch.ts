@@ -1,0 +1,254 @@
+// Late binding: what to request is decided when a place is free, the earliest deadline first. Retries that are due go
+// first (their batch is older than anything new), then the consumer whose next batch is earliest, then hedges.
+import { actionRoom, beginAction, commitAction, putWide, putWord } from './actions';
+import { skipEmptyExtents } from './shape';
+import { concurrencyBound, concurrencyLimit, rateAllows, rateNextNs, rateTake } from './concurrency';
+import * as L from './layout';
+import { backoffOver, cancelQueuePop, placeQueuePop, requestId, takePart, waitPush, waitRemove } from './parts';
+import { heapPop, heapTop, retryAllowed, retryEarn, retryNextNs, retryTake } from './retry';
+import { stagingTake } from './staging';
+import { count, setFlag, state } from './state';
+import { BATCH_FETCHING, Batch, LEG_SENT, NONE, PART_ACTIVE, batchAt, consumerAt, extentAt, partAt, segmentAt } from './tables';
+
+const HEDGE_LEAST_SAMPLES: f64 = 32;
+const HEDGE_MOST_TOKENS: f64 = 16;
+
+// Why the last dispatch ended; the deadline is made from it.
+export const BLOCKED_NOT: u32 = 0;
+export const BLOCKED_RATE: u32 = 1;
+
+/** Emits FETCH actions while there is a place, a token and room; returns BLOCKED_*. */
+export function dispatch(): u32 {
+  let retry = retryDue();
+  let consumer = retry ? NONE : earliestConsumer();
+  while (retry || consumer != NONE) {
+    if (state.in_flight >= concurrencyLimit()) {
+      concurrencyBound();
+      break;
+    }
+    if (actionRoom() == 0) {
+      setFlag(L.FLAG_MORE);
+      break;
+    }
+    if (!rateAllows()) return BLOCKED_RATE;
+    if (!(retry ? sendRetry() : sendNext(consumer))) break;
+    retry = retryDue();
+    consumer = retry ? NONE : earliestConsumer();
+  }
+  return BLOCKED_NOT;
+}
+
+// ---- new parts ----------------------------------------------------------------------------------
+
+/** The consumer with a part to request whose batch comes first; ties go to the lower rank. */
+function earliestConsumer(): u32 {
+  let best: u32 = NONE;
+  let best_key: u64 = u64.MAX_VALUE;
+  for (let index: u32 = 0; index < state.consumers; index++) {
+    const c = consumerAt(index);
+    while (c.dispatch_at != NONE && batchAt(c.dispatch_at).all_dispatched && batchAt(c.dispatch_at).state >= BATCH_FETCHING) {
+      c.dispatch_at = batchAt(c.dispatch_at).next;
+    }
+    if (c.dispatch_at == NONE) continue;
+    const batch = batchAt(c.dispatch_at);
+    if (batch.state != BATCH_FETCHING || batch.all_dispatched) continue;
+    const key = (<u64>batch.epoch << 32) | batch.batch;
+    if (key < best_key) {
+      best_key = key;
+      best = index;
+    }
+  }
+  return best;
+}
+
+function sendNext(index: u32): bool {
+  const id = consumerAt(index).dispatch_at;
+  const batch = batchAt(id);
+  const extent = extentAt(batch.first + batch.dispatch_extent);
+  const length = min(state.split_bytes, extent.length - batch.dispatch_offset);
+  let segment: u32 = NONE;
+  if (state.staged) {
+    segment = stagingTake(length);
+    if (segment == NONE) return false;
+  }
+  const at = takePart();
+  if (at == NONE) return false;
+  const part = partAt(at);
+  part.state = PART_ACTIVE;
+  part.batch = id;
+  part.consumer = index;
+  part.extent = batch.dispatch_extent;
+  part.row = extent.row;
+  part.offset = extent.offset + batch.dispatch_offset;
+  part.length = length;
+  part.target = batch.landing_offset + extent.landing + batch.dispatch_offset;
+  part.main_segment = segment;
+  advance(batch, length, extent.length);
+  batch.parts_open += 1;
+  retryEarn();
+  if (state.hedging) state.hedge_tokens = min(HEDGE_MOST_TOKENS, state.hedge_tokens + state.hedge_share);
+  sendMain(at);
+  return true;
+}
+
+function advance(batch: Batch, length: u64, extent_length: u64): void {
+  batch.dispatch_offset += length;
+  if (batch.dispatch_offset < extent_length) return;
+  batch.dispatch_offset = 0;
+  batch.dispatch_extent += 1;
+  skipEmptyExtents(batch);
+}
+
+function sendMain(at: u32): void {
+  const part = partAt(at);
+  part.attempts += 1;
+  part.main_attempt = part.attempts;
+  part.main_leg = LEG_SENT;
+  part.main_cancelled = 0;
+  part.sent_ns = state.now_ns;
+  if (state.hedging && !part.hedged) waitPush(at);
+  emitFetch(at, part.main_attempt, part.main_segment, 0);
+}
+
+function emitFetch(at: u32, attempt: u32, segment: u32, flags: u32): void {
+  const part = partAt(at);
+  const record = beginAction(L.ACTION_FETCH, part.consumer);
+  putWord(record, L.W_ID, requestId(at));
+  putWord(record, L.W_ATTEMPT, attempt);
+  putWord(record, L.FETCH_W_FLAGS, segment == NONE ? flags : flags | L.FETCH_TO_STAGING);
+  putWide(record, L.FETCH_D_ROW, part.row);
+  putWide(record, L.FETCH_D_OFFSET, part.offset);
+  putWide(record, L.FETCH_D_LENGTH, part.length);
+  putWide(record, L.FETCH_D_TARGET, segment == NONE ? part.target : segmentAt(segment).offset);
+  commitAction(record);
+  batchAt(part.batch).awaiting_first_byte += 1;
+  state.in_flight += 1;
+  rateTake();
+  count(L.COUNTER_REQUESTS, 1);
+}
+
+// ---- retries ------------------------------------------------------------------------------------
+
+/** A retry whose time has come and whose budget is there. A replay of a stale connection needs no budget. */
+function retryDue(): bool {
+  if (state.heap_length == 0) return false;
+  const part = partAt(heapTop());
+  if (part.retry_at_ns > state.now_ns) return false;
+  return part.last_class == L.CLASS_STALE || retryAllowed();
+}
+
+function sendRetry(): bool {
+  const at = heapTop();
+  const part = partAt(at);
+  if (state.staged) {
+    const segment = stagingTake(part.length);
+    if (segment == NONE) return false;
+    part.main_segment = segment;
+  }
+  heapPop();
+  backoffOver(part);
+  if (part.last_class != L.CLASS_STALE) retryTake();
+  count(L.COUNTER_RETRIES, 1);
+  sendMain(at);
+  return true;
+}
+
+// ---- hedges -------------------------------------------------------------------------------------
+
+function hedgeAfterNs(): f64 {
+  return max(state.hedge_min_ns, state.latency_hedge_ns);
+}
+
+function mayHedge(): bool {
+  return (
+    state.hedging != 0 &&
+    state.wait_head != NONE &&
+    state.latency_total >= HEDGE_LEAST_SAMPLES &&
+    state.hedge_tokens >= 1 &&
+    state.rate_limit == 0
+  );
+}
+
+/** Second requests for the slowest first bytes, into staging, within the budget. Refused first when memory is short. */
+export function hedge(): void {
+  while (mayHedge() && state.in_flight < concurrencyLimit()) {
+    const at = state.wait_head;
+    const part = partAt(at);
+    if (part.sent_ns + hedgeAfterNs() > state.now_ns) return;
+    if (actionRoom() == 0) return setFlag(L.FLAG_MORE);
+    const segment = stagingTake(part.length);
+    if (segment == NONE) return;
+    sendHedge(at, segment);
+  }
+}
+
+function sendHedge(at: u32, segment: u32): void {
+  const part = partAt(at);
+  waitRemove(at);
+  state.hedge_tokens -= 1;
+  part.hedged = 1;
+  part.attempts += 1;
+  part.hedge_attempt = part.attempts;
+  part.hedge_leg = LEG_SENT;
+  part.hedge_cancelled = 0;
+  part.hedge_segment = segment;
+  part.hedge_sent_ns = state.now_ns;
+  count(L.COUNTER_HEDGES, 1);
+  emitFetch(at, part.hedge_attempt, segment, L.FETCH_IS_HEDGE);
+}
+
+// ---- cancels and transfers ----------------------------------------------------------------------
+
+export function emitCancels(): void {
+  while (state.cancel_head != NONE) {
+    const at = state.cancel_head;
+    const part = partAt(at);
+    if (actionRoom() < 2) return setFlag(L.FLAG_MORE);
+    if (part.cancel_main) emitCancel(at, part.main_attempt);
+    if (part.cancel_hedge) emitCancel(at, part.hedge_attempt);
+    cancelQueuePop();
+  }
+}
+
+function emitCancel(at: u32, attempt: u32): void {
+  const record = beginAction(L.ACTION_CANCEL, partAt(at).consumer);
+  putWord(record, L.W_ID, requestId(at));
+  putWord(record, L.W_ATTEMPT, attempt);
+  commitAction(record);
+}
+
+export function emitPlaces(): void {
+  while (state.place_head != NONE) {
+    const at = state.place_head;
+    const part = partAt(at);
+    if (actionRoom() == 0) return setFlag(L.FLAG_MORE);
+    const record = beginAction(L.ACTION_PLACE, part.consumer);
+    putWord(record, L.W_ID, requestId(at));
+    putWord(record, L.W_ATTEMPT, part.attempts);
+    putWide(record, L.PLACE_D_ROW, part.row);
+    putWide(record, L.PLACE_D_FROM, segmentAt(part.place_from).offset);
+    putWide(record, L.PLACE_D_LENGTH, part.length);
+    putWide(record, L.PLACE_D_TARGET, part.target);
+    commitAction(record);
+    placeQueuePop();
+  }
+}
+
+// ---- the next deadline --------------------------------------------------------------------------
+
+/** When dispatch could do more though no event comes; Infinity: only an event helps. Always later than now. */
+export function dispatchDeadline(blocked: u32): f64 {
+  let deadline: f64 = Infinity;
+  if (blocked == BLOCKED_RATE) deadline = rateNextNs();
+  if (state.heap_length > 0) {
+    const at = partAt(heapTop()).retry_at_ns;
+    if (at > state.now_ns) deadline = min(deadline, at);
+    else if (state.retry_tokens < 1) deadline = min(deadline, retryNextNs());
+  }
+  if (mayHedge()) {
+    const at = partAt(state.wait_head).sent_ns + hedgeAfterNs();
+    if (at > state.now_ns) deadline = min(deadline, ceil(at));
+  }
+  return deadline;
+}
+
