@@ -46,7 +46,7 @@ const situations: fc.Arbitrary<Situation> = fc.record({
     seed: fc.nat(),
     shuffle: fc.constantFrom('none', 'sample', 'block'),
     tail: fc.constantFrom('drop', 'pad', 'partial'),
-    memoryBytes: fc.integer({ min: 24_000, max: 200_000 }),
+    memoryBytes: fc.integer({ min: 40_000, max: 200_000 }),
     staged: fc.boolean(),
     worldSize: fc.integer({ min: 3, max: 4 }),
     rank: fc.constantFrom(0, 1),

@@ -1,0 +1,145 @@
+import { type Data, Field, List, makeData, RecordBatch, Schema, Struct, Uint64, Utf8 } from 'apache-arrow';
+import type { ColumnManifest } from './column-manifest.js';
+import type { SampleField } from './manifest.js';
+import { NumberColumn } from './number-column.js';
+import { etagIsNull, type RowBatch } from './row-batch.js';
+import { TextBuilder } from './text-builder.js';
+
+const TWO_32 = 2 ** 32;
+const ENTRY = new Struct([
+  new Field('name', new Utf8()),
+  new Field('offset', new Uint64()),
+  new Field('length', new Uint64()),
+]);
+const ENTRIES = new List(new Field('item', ENTRY));
+
+/** The schema of a written manifest: the columns of the contract, and the optional ones that the source has. */
+export function manifestSchema(source: ColumnManifest): Schema {
+  const columns: Field[] = [
+    new Field('key', new Utf8()),
+    new Field('offset', new Uint64()),
+    new Field('length', new Uint64()),
+    new Field('etag', new Utf8(), true),
+    new Field('object_size', new Uint64()),
+  ];
+  if (has(source, 'label')) columns.push(new Field('label', new Utf8(), true));
+  if (has(source, 'fields')) columns.push(new Field('fields', ENTRIES, true));
+  const { bucket, prefix, format } = source.facts;
+  const metadata = new Map([['os2g.manifest', '1']]);
+  if (bucket !== null) metadata.set('os2g.bucket', bucket);
+  if (prefix !== null) metadata.set('os2g.prefix', prefix);
+  if (format !== null) metadata.set('os2g.format', format);
+  return new Schema(columns, metadata);
+}
+
+/** Rows `[from, to)` as one record batch, laid out afresh: how the source is batched or encoded leaves no trace. */
+export function sliceBatch(source: ColumnManifest, schema: Schema, from: number, to: number): RecordBatch {
+  const rows = to - from;
+  const slice = new SliceBuilder(rows);
+  for (const batch of source.batches) {
+    const last = Math.min(to, batch.firstRow + batch.rows);
+    for (let row = Math.max(from, batch.firstRow); row < last; row++) slice.add(batch, row - batch.firstRow);
+  }
+  const children: Data[] = [
+    textData(slice.key),
+    slice.offset.finish(),
+    slice.length.finish(),
+    textData(slice.etag),
+    slice.objectSize.finish(),
+  ];
+  if (has(source, 'label')) children.push(textData(slice.label));
+  if (has(source, 'fields')) children.push(entriesData(slice.fields));
+  return new RecordBatch(
+    schema,
+    makeData({ type: new Struct(schema.fields), length: rows, nullCount: 0, children }),
+  );
+}
+
+class SliceBuilder {
+  readonly key: TextBuilder;
+  readonly etag: TextBuilder;
+  readonly label: TextBuilder;
+  readonly offset: WordsBuilder;
+  readonly length: WordsBuilder;
+  readonly objectSize: WordsBuilder;
+  readonly fields: (SampleField[] | null)[] = [];
+
+  constructor(rows: number) {
+    this.key = new TextBuilder(rows);
+    this.etag = new TextBuilder(rows);
+    this.label = new TextBuilder(rows);
+    this.offset = new WordsBuilder(rows);
+    this.length = new WordsBuilder(rows);
+    this.objectSize = new WordsBuilder(rows);
+  }
+
+  add(batch: RowBatch, i: number): void {
+    this.key.addFrom(batch.key, i);
+    this.offset.add(batch.offset.get(i));
+    this.length.add(batch.length.get(i));
+    if (batch.etag === null || etagIsNull(batch, i)) this.etag.addNull();
+    else this.etag.addFrom(batch.etag, i);
+    this.objectSize.add(batch.objectSize.get(i));
+    if (batch.label === null || batch.label.isNull(i)) this.label.addNull();
+    else if (batch.label instanceof NumberColumn) this.label.add(String(batch.label.get(i)));
+    else this.label.addFrom(batch.label, i);
+    this.fields.push(batch.fields?.get(i) ?? null);
+  }
+}
+
+/** Unsigned 64-bit numbers from words. */
+class WordsBuilder {
+  private readonly words: Uint32Array<ArrayBuffer>;
+  private count = 0;
+
+  constructor(rows: number) {
+    this.words = new Uint32Array(2 * rows);
+  }
+
+  add(value: number): void {
+    this.words[2 * this.count] = value >>> 0;
+    this.words[2 * this.count + 1] = Math.floor(value / TWO_32);
+    this.count++;
+  }
+
+  finish(): Data<Uint64> {
+    const data = new BigUint64Array(this.words.buffer);
+    return makeData({ type: new Uint64(), length: this.count, nullCount: 0, data });
+  }
+}
+
+function textData(builder: TextBuilder): Data<Utf8> {
+  const { count, bytes, offsets, validity } = builder.finish();
+  return makeData({
+    type: new Utf8(),
+    length: count,
+    nullBitmap: validity,
+    valueOffsets: new Int32Array(offsets.buffer, offsets.byteOffset, offsets.length),
+    data: bytes,
+  });
+}
+
+function entriesData(rows: readonly (SampleField[] | null)[]): Data<List> {
+  const entries = rows.flatMap((fields) => fields ?? []);
+  const valueOffsets = new Int32Array(rows.length + 1);
+  const nullBitmap = new Uint8Array(Math.ceil(rows.length / 8));
+  const name = new TextBuilder(entries.length);
+  const offset = new WordsBuilder(entries.length);
+  const length = new WordsBuilder(entries.length);
+  for (const [row, fields] of rows.entries()) {
+    valueOffsets[row + 1] = (valueOffsets[row] as number) + (fields?.length ?? 0);
+    if (fields !== null) nullBitmap[row >> 3] = (nullBitmap[row >> 3] as number) | (1 << (row & 7));
+  }
+  for (const entry of entries) {
+    name.add(entry.name);
+    offset.add(entry.offset);
+    length.add(entry.length);
+  }
+  const children = [textData(name), offset.finish(), length.finish()];
+  const child = makeData({ type: ENTRY, length: entries.length, nullCount: 0, children });
+  return makeData({ type: ENTRIES, length: rows.length, nullBitmap, valueOffsets, child });
+}
+
+function has(source: ColumnManifest, column: 'label' | 'fields'): boolean {
+  return source.batches.some((batch) => batch[column] !== null);
+}
