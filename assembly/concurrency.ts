@@ -6,6 +6,7 @@
 // SDKs' adaptive retry mode does the same), scaled so that the plateau is reached in a fixed time at any rate.
 import { COUNTER_CONCURRENCY_LIMIT, COUNTER_RATE_LIMIT } from './layout';
 import { setCounter, state } from './state';
+import { windowFollowsRate } from './window';
 
 const PHASE_CLIMB: u32 = 0;
 const PHASE_HOLD: u32 = 1;
@@ -44,7 +45,6 @@ export function concurrencyBound(): void {
 
 export function concurrencyDone(bytes: f64): void {
   countDone();
-  if (!state.concurrency_adaptive) return;
   state.round_bytes += bytes;
   state.round_done += 1;
   if (state.round_done >= max<u32>(LEAST_ROUND, <u32>state.limit)) endRound();
@@ -60,7 +60,8 @@ function endRound(): void {
   state.round_bytes = 0;
   state.round_done = 0;
   state.round_limited = 0;
-  if (limited) judge(rate);
+  windowFollowsRate(rate);
+  if (limited && state.concurrency_adaptive) judge(rate);
   setCounter(COUNTER_CONCURRENCY_LIMIT, state.limit);
 }
 

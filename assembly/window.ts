@@ -11,7 +11,9 @@ const LITTLE_MARGIN: f64 = 2;
 export function windowAllows(c: Consumer, batch: Batch, bytes: u64): bool {
   if (c.open_samples == 0) return true;
   if (<u64>c.open_samples + <u64>batch.samples > state.window_samples) return false;
-  return <f64>(c.open_bytes + bytes) <= c.window_bytes;
+  // Adaptive: one batch in use and one on its way is the least that can overlap.
+  const least = state.window_adaptive ? <f64>bytes * 2 : 0;
+  return <f64>(c.open_bytes + bytes) <= max(c.window_bytes, least);
 }
 
 /** A consumer stalls: a window that held the next batch back was too small. */
@@ -20,7 +22,7 @@ export function windowStalled(c: Consumer): void {
   setWindow(c, max(c.window_bytes * 2, c.window_bytes + state.window_initial_bytes));
 }
 
-/** Bytes a second delivered to the store's clients, times the latency of the tail. */
+/** Little's law: the rate of the last round (bytes per nanosecond) times the latency of the tail. */
 export function windowFollowsRate(bytes_per_ns: f64): void {
   if (!state.window_adaptive) return;
   const wanted = (bytes_per_ns * state.latency_p95_ns * LITTLE_MARGIN) / <f64>state.consumers;
