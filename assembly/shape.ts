@@ -2,7 +2,7 @@
 // batch. A merged extent lies in landing memory as it lies in the object, gaps included, so that one body is received in
 // one piece. Extents stand in the order of their first sample, so batches without merging are contiguous in batch order.
 import { state } from './state';
-import { Batch, SORT_INDEX, SORT_SCRATCH, Sample, extentAt, sampleAt } from './tables';
+import { Batch, NONE, SORT_INDEX, SORT_SCRATCH, Sample, extentAt, sampleAt } from './tables';
 
 const UNPLACED: u64 = u64.MAX_VALUE;
 
@@ -54,17 +54,21 @@ function startExtent(batch: Batch, index: u32, sample: Sample): void {
 function mergeExtents(batch: Batch): u32 {
   sortByPlace(batch);
   let extents: u32 = 0;
+  let open: u32 = NONE; // the extent that grows; empty samples stand apart and do not end it
   let object: u32 = 0;
   for (let i: u32 = 0; i < batch.samples; i++) {
     const sample = sampleAt(batch.first + indexAt(i));
-    if (i > 0 && sample.object == object && joins(batch, extents - 1, sample)) {
-      const extent = extentAt(batch.first + extents - 1);
+    if (open != NONE && sample.object == object && joins(batch, open, sample)) {
+      const extent = extentAt(batch.first + open);
       extent.length = sample.offset + sample.length - extent.offset;
-      sample.extent = extents - 1;
+      sample.extent = open;
       continue;
     }
     startExtent(batch, extents, sample);
-    object = sample.object;
+    if (sample.length > 0) {
+      open = extents;
+      object = sample.object;
+    }
     extents += 1;
   }
   return extents;
@@ -74,7 +78,7 @@ function mergeExtents(batch: Batch): u32 {
 function joins(batch: Batch, index: u32, sample: Sample): bool {
   const extent = extentAt(batch.first + index);
   const end = extent.offset + extent.length;
-  if (extent.length == 0 || sample.length == 0 || sample.offset < end) return false;
+  if (sample.length == 0 || sample.offset < end) return false;
   return sample.offset - end <= state.merge_gap && sample.offset + sample.length - extent.offset <= state.merge_bytes;
 }
 

@@ -1,0 +1,131 @@
+import { Os2gError } from '../errors.js';
+import type { Manifest, SampleField } from '../manifest/manifest.js';
+import type { Cursor } from './cursor.js';
+import type { Delivery } from './delivery.js';
+
+/**
+ * One rank's share of a global batch, in landing memory. Its views are zero copy: they show the batch until it is released, and other
+ * bytes after that. A released batch throws on every access.
+ */
+export class Batch {
+  readonly epoch: number;
+  /** The global batch's number in its epoch. */
+  readonly index: number;
+  /** Samples, pads and holes included. */
+  readonly length: number;
+  /** Where a run resumes once this batch counts as consumed; save it with the model. */
+  readonly cursor: Cursor;
+  readonly #delivery: Delivery;
+  readonly #manifest: Manifest;
+  readonly #landing: Uint8Array;
+  readonly #onRelease: () => void;
+  #released = false;
+
+  /** @internal */
+  constructor(
+    delivery: Delivery,
+    manifest: Manifest,
+    landing: Uint8Array,
+    cursor: Cursor,
+    onRelease: () => void,
+  ) {
+    this.epoch = delivery.epoch;
+    this.index = delivery.batch;
+    this.length = delivery.samples;
+    this.cursor = cursor;
+    this.#delivery = delivery;
+    this.#manifest = manifest;
+    this.#landing = landing;
+    this.#onRelease = onRelease;
+  }
+
+  get released(): boolean {
+    return this.#released;
+  }
+
+  /** Sum of the samples' lengths in bytes, pads included, holes not. */
+  get sizeBytes(): number {
+    return this.#delivery.sampleBytes;
+  }
+
+  /** The landing memory of the whole batch; samples lie in it at `offsetInLanding`. */
+  get landing(): Uint8Array {
+    const { landingOffset, landingBytes } = this.#held();
+    return this.#landing.subarray(landingOffset, landingOffset + landingBytes);
+  }
+
+  /** Where a sample begins in `landing`. */
+  offsetInLanding(i: number): number {
+    const delivery = this.#sample(i);
+    return delivery.targets[i]! - delivery.landingOffset;
+  }
+
+  /** The sample's row in the manifest: its id. */
+  row(i: number): number {
+    return this.#sample(i).rows[i]!;
+  }
+
+  /** Key of the sample's object. */
+  key(i: number): string {
+    return this.#manifest.key(this.row(i));
+  }
+
+  label(i: number): string | null {
+    return this.#manifest.label(this.row(i));
+  }
+
+  /** Fields inside the sample (tar members, columns), offsets relative to it; null where it has none. */
+  fields(i: number): SampleField[] | null {
+    return this.#manifest.fields(this.row(i));
+  }
+
+  /** The sample's bytes where they landed. @throws Os2gError `sample_skipped` for a hole. */
+  bytes(i: number): Uint8Array {
+    const delivery = this.#sample(i);
+    if (delivery.isSkipped(i)) {
+      throw new Os2gError(
+        'sample_skipped',
+        `sample ${i} of batch ${this.index} (epoch ${this.epoch}) was skipped: it has no bytes`,
+        'ask skipped(i) before bytes(i)',
+        { row: this.row(i), key: this.key(i) },
+      );
+    }
+    return delivery.bytes(this.#landing, i);
+  }
+
+  /** True for a repeated sample that fills the last batch up (`tail: 'pad'`). */
+  pad(i: number): boolean {
+    return this.#sample(i).isPad(i);
+  }
+
+  /** True for a hole: reading the sample failed and `onError` is `skip`. */
+  skipped(i: number): boolean {
+    return this.#sample(i).isSkipped(i);
+  }
+
+  /** Consumed: its memory is free again, and the run's cursor moves past it. Idempotent. */
+  release(): void {
+    if (this.#released) return;
+    this.#released = true;
+    this.#onRelease();
+  }
+
+  #held(): Delivery {
+    if (this.#released) {
+      throw new Os2gError(
+        'batch_released',
+        `batch ${this.index} of epoch ${this.epoch} was released: its memory may hold another batch`,
+        'use a batch before its release, which the next step of the iteration does too; copy what must last longer',
+      );
+    }
+    return this.#delivery;
+  }
+
+  #sample(i: number): Delivery {
+    const delivery = this.#held();
+    if (!Number.isInteger(i) || i < 0 || i >= delivery.samples) {
+      throw new RangeError(`sample ${i} of a batch of ${delivery.samples}`);
+    }
+    return delivery;
+  }
+}

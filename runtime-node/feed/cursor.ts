@@ -1,0 +1,124 @@
+import { z } from 'zod';
+import { ConfigError } from '../errors.js';
+import { SHUFFLES, TAILS } from '../policy/job.js';
+
+const whole = z.int().min(0);
+const cursorSchema = z.strictObject({
+  schema: z.literal('os2g.cursor/1'),
+  /** Decimal, 0 .. 2^64 - 1. */
+  seed: z
+    .string()
+    .regex(/^\d{1,20}$/)
+    .refine((text) => /^\d+$/.test(text) && BigInt(text) < 1n << 64n, 'is above 2^64 - 1'),
+  /** Epoch and global batch that are to be consumed next; epoch = epochs of the run: nothing is left. */
+  epoch: whole,
+  batch: whole,
+  global_batch_samples: z.int().min(1),
+  dataset_hash: z.string().regex(/^[0-9a-f]{64}$/),
+  order: z.strictObject({
+    shuffle: z.enum(SHUFFLES),
+    tail: z.enum(TAILS),
+    block_samples: z.int().min(1),
+    group_blocks: z.int().min(1),
+  }),
+  /** Rows of the data set. */
+  samples: z.int().min(1),
+});
+
+/**
+ * How far a run was consumed: every global batch before (`epoch`, `batch`) was handed out and released, none after. JSON below
+ * 1 KB. It fixes the order, not the world size.
+ */
+export type Cursor = z.infer<typeof cursorSchema>;
+/** What of a run a cursor must agree with. */
+export type CursorBase = Omit<Cursor, 'schema' | 'epoch' | 'batch'>;
+
+/**
+ * A cursor from JSON text or an object of unknown origin.
+ * @throws ConfigError `bad_cursor` that names the field.
+ */
+export function parseCursor(input: unknown, file?: string): Cursor {
+  const parsed = cursorSchema.safeParse(typeof input === 'string' ? fromJson(input, file) : input);
+  if (parsed.success) return parsed.data;
+  const issue = parsed.error.issues[0];
+  const field = issue?.path.join('.') || 'the document';
+  throw badCursor(`${field}: ${issue?.message ?? 'is not valid'}`, file);
+}
+
+function fromJson(text: string, file?: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (cause) {
+    throw badCursor(`it is not JSON: ${(cause as Error).message}`, file);
+  }
+}
+
+function badCursor(what: string, file?: string): ConfigError {
+  return new ConfigError(
+    'bad_cursor',
+    `the cursor${file ? ` ${file}` : ''} cannot be used: ${what}`,
+    'resume from a cursor that os2g wrote (os2g.cursor/1)',
+    { option: 'resume', file },
+  );
+}
+
+export function cursorAt(base: CursorBase, epoch: number, batch: number): Cursor {
+  return { schema: 'os2g.cursor/1', ...base, epoch, batch };
+}
+
+/**
+ * Global batches of an epoch: with `drop` whole ones only, else the last one may be short (or padded). Infinity where the order
+ * comes from outside.
+ */
+export function batchesPerEpoch(base: CursorBase): number {
+  if (base.order.shuffle === 'external') return Number.POSITIVE_INFINITY;
+  const batches = base.samples / base.global_batch_samples;
+  return base.order.tail === 'drop' ? Math.floor(batches) : Math.ceil(batches);
+}
+
+/** The cursor of a run in which global batch (`epoch`, `batch`) was consumed last. */
+export function cursorAfter(base: CursorBase, epoch: number, batch: number): Cursor {
+  return batch + 1 < batchesPerEpoch(base) ? cursorAt(base, epoch, batch + 1) : cursorAt(base, epoch + 1, 0);
+}
+
+/**
+ * Refuses a cursor of another data set, order or global batch.
+ * @throws ConfigError `cursor_mismatch` that names the field and both values.
+ */
+export function checkCursor(cursor: Cursor, base: CursorBase, epochs: number): void {
+  const pairs: [field: string, had: unknown, wanted: unknown][] = [
+    ['dataset_hash', cursor.dataset_hash, base.dataset_hash],
+    ['samples', cursor.samples, base.samples],
+    ['seed', cursor.seed, base.seed],
+    ['order.shuffle', cursor.order.shuffle, base.order.shuffle],
+    ['order.tail', cursor.order.tail, base.order.tail],
+    ['order.block_samples', cursor.order.block_samples, base.order.block_samples],
+    ['order.group_blocks', cursor.order.group_blocks, base.order.group_blocks],
+    ['global_batch_samples', cursor.global_batch_samples, base.global_batch_samples],
+  ];
+  for (const [field, had, wanted] of pairs) if (had !== wanted) throw mismatch(field, had, wanted);
+  const end = cursor.epoch > epochs || (cursor.epoch === epochs && cursor.batch > 0);
+  if (end)
+    throw mismatch(
+      'epoch',
+      `${cursor.epoch} (batch ${cursor.batch})`,
+      `at most ${epochs}: --epochs is the run’s total`,
+    );
+  const batches = batchesPerEpoch(base);
+  if (cursor.batch > 0 && cursor.batch >= batches) throw mismatch('batch', cursor.batch, `below ${batches}`);
+}
+
+function mismatch(field: string, had: unknown, wanted: unknown): ConfigError {
+  const mend =
+    field === 'global_batch_samples'
+      ? 'choose batch-samples and world-size so that their product stays the same'
+      : 'resume with the data set and the order that the cursor was written with, or start without it';
+  return new ConfigError(
+    'cursor_mismatch',
+    `the cursor does not fit this run: ${field} is ${had} in the cursor, ${wanted} here`,
+    mend,
+    {
+      option: 'resume',
+    },
+  );
+}

@@ -1,0 +1,135 @@
+import * as layout from '../../assembly/layout.js';
+import type { Core } from '../core.js';
+import type { FetchFailure, GetEngine } from '../engine/engine.js';
+import { failureName } from '../engine/failure.js';
+import { type ErrorContext, Os2gError, StoreError } from '../errors.js';
+import type { Manifest } from '../manifest/manifest.js';
+import { formatBytes } from '../policy/units.js';
+import type { RingSink } from './ring-sink.js';
+import type { SkippedSample } from './tally.js';
+
+/** Why the core gave up a sample or the run. */
+export interface GiveUp {
+  /** ERROR_*; of a skipped sample ERROR_FETCH. */
+  code: number;
+  failureClass: number;
+  row: number;
+  attempts: number | undefined;
+  failure: FetchFailure | undefined;
+  /** ERROR_BATCH_TOO_LARGE: bytes needed, and bytes that there are. */
+  neededBytes: number;
+  limitBytes: number;
+}
+
+/** From a FAIL or SKIP record. */
+export function giveUpOf(core: Core, word: number, sink: RingSink, engine: GetEngine): GiveUp {
+  const { u32, f64 } = core;
+  const half = word >> 1;
+  const id = u32[word + layout.W_ID]!;
+  const fails = u32[word] === layout.ACTION_FAIL;
+  return {
+    code: fails ? u32[word + layout.FAIL_W_CODE]! : layout.ERROR_FETCH,
+    failureClass: u32[word + (fails ? layout.FAIL_W_CLASS : layout.SKIP_W_CLASS)]!,
+    row: f64[half + (fails ? layout.FAIL_D_ROW : layout.SKIP_D_ROW)]!,
+    attempts: sink.attempts(id),
+    failure: id === layout.NO_REQUEST ? undefined : engine.failure(id),
+    neededBytes: fails ? f64[half + layout.FAIL_D_NEEDED]! : 0,
+    limitBytes: fails ? f64[half + layout.FAIL_D_LIMIT]! : 0,
+  };
+}
+
+/** What to do about a failure, by its class. */
+const MENDS: Partial<Record<ReturnType<typeof failureName>, string>> = {
+  throttled: 'lower --set concurrency.max, raise --set retry.attempts, or spread the keys over more prefixes',
+  timeout_connect: 'check the endpoint and the network, or raise --set limits.connect',
+  timeout_first_byte: 'raise --set limits.first_byte, or look at the load of the store',
+  timeout_idle: 'raise --set limits.idle, or look at the network',
+  timeout_total: 'raise --set limits.total, or lower --set split.bytes',
+  connect: 'check --endpoint, its port and the network',
+  expired: 'renew the credentials',
+  not_found: 'index the data set again, or skip such samples with --on-error skip',
+  forbidden: 'check credentials and bucket policy; a requester-pays bucket needs --requester-pays',
+  changed: 'index the data set again: it is not what the manifest says',
+  moved: 'set --region (or AWS_REGION) to the region that the store names',
+  archived: 'restore the object, or leave it out of the manifest',
+  tls: 'give the store’s CA with AWS_CA_BUNDLE',
+  range: 'the store, or a proxy before it, does not honour ranges',
+  short: 'index the data set again, or look at what stands between here and the store',
+  long: 'index the data set again, or look at what stands between here and the store',
+  checksum: 'the stored object or the way to it is damaged: compare with the original',
+};
+
+/** The error that ends a feed, from what the core and the engine know. */
+export function giveUpError(why: GiveUp, manifest: Manifest, bucket: string | null): Os2gError {
+  if (why.code === layout.ERROR_FETCH || why.code === layout.ERROR_PLACE)
+    return readError(why, manifest, bucket);
+  if (why.code === layout.ERROR_BATCH_TOO_LARGE) {
+    return new Os2gError(
+      'batch_too_large',
+      `a batch of ${formatBytes(why.neededBytes)} does not fit into ${formatBytes(why.limitBytes)} of landing memory`,
+      'raise --memory, or lower --batch-samples',
+      { option: 'memory', row: why.row },
+    );
+  }
+  if (why.code === layout.ERROR_TOO_MANY_SKIPS) {
+    const cause = readError({ ...why, code: layout.ERROR_FETCH }, manifest, bucket);
+    return new Os2gError(
+      'too_many_skips',
+      `more samples failed than --max-skips allows; the last one: ${cause.message}`,
+      cause.mend,
+      {
+        ...cause.context,
+        option: 'max-skips',
+        cause,
+      },
+    );
+  }
+  return new Os2gError(
+    'core_error',
+    `the core ended the run with its error ${why.code}`,
+    'this is a defect of os2g: please report it',
+    {
+      row: why.row,
+    },
+  );
+}
+
+/** A sample that was left out, for the result. */
+export function skippedSample(why: GiveUp, manifest: Manifest): SkippedSample {
+  const key = manifest.key(why.row);
+  const code = failureName(why.failureClass);
+  return { index: why.row, key, code, reason: why.failure?.message ?? code.replaceAll('_', ' ') };
+}
+
+/** What the core's own refusal of an event or a step means; always a defect of the host. */
+export function brokenError(cause: unknown): Os2gError {
+  if (cause instanceof Os2gError) return cause;
+  const trap = cause instanceof WebAssembly.RuntimeError;
+  const text = cause instanceof Error ? cause.message : String(cause);
+  return new Os2gError(
+    trap ? 'core_trap' : 'internal',
+    `${trap ? 'the core trapped' : 'the feed broke'}: ${text}`,
+    'this is a defect of os2g: please report it, with a --trace if you can',
+    { cause },
+  );
+}
+
+function readError(why: GiveUp, manifest: Manifest, bucket: string | null): StoreError {
+  const { failure, row, attempts } = why;
+  const name = failureName(why.failureClass);
+  const key = failure?.key ?? manifest.key(row);
+  const what = failure?.message ?? name.replaceAll('_', ' ');
+  const tries = attempts === undefined ? '' : ` (after ${attempts} attempt${attempts === 1 ? '' : 's'})`;
+  const context: ErrorContext = { key, row, attempts, cause: failure?.cause };
+  if (bucket !== null) context.bucket = bucket;
+  if (failure) {
+    const { status, s3Code, requestId, bodyStart } = failure;
+    Object.assign(context, { status, s3Code, requestId, bodyStart });
+  }
+  return new StoreError(
+    name,
+    `reading ${JSON.stringify(key)} failed${tries}: ${what}`,
+    MENDS[name] ?? 'look at the store’s own log for this request',
+    context,
+  );
+}

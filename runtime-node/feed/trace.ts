@@ -1,0 +1,111 @@
+import { closeSync, openSync, writeSync } from 'node:fs';
+import * as layout from '../../assembly/layout.js';
+import type { Core } from '../core.js';
+import { Os2gError } from '../errors.js';
+import * as format from './trace-format.js';
+
+const CHUNK_BYTES = 1 << 20;
+const STEP_BYTES = layout.RECORD_BYTES * (layout.EVENT_RING_RECORDS + 1);
+const HASH_WORD = layout.HEADER_OFFSET / 4 + layout.HEAD_HASH_LO;
+
+/**
+ * Records what a core is given, as it is given: each step with its time and its event records. Appended in chunks of 1 MiB
+ * and at the end: after `kill -9` the last chunk is missing and the rest replays.
+ */
+export class TraceFile {
+  readonly #path: string;
+  readonly #core: Core;
+  readonly #chunk = Buffer.alloc(CHUNK_BYTES);
+  readonly #view = new DataView(this.#chunk.buffer, this.#chunk.byteOffset, CHUNK_BYTES);
+  readonly #memory: Uint8Array;
+  #used = 0;
+  #steps = 0;
+  #events = 0;
+  #fd: number | null = null;
+
+  /**
+   * Begins a trace. The core must have been given `config` and no step yet.
+   * @throws Os2gError `trace_write`
+   */
+  constructor(path: string, core: Core, config: Float64Array) {
+    this.#path = path;
+    this.#core = core;
+    this.#memory = new Uint8Array(core.u32.buffer);
+    this.#fd = this.#guard(() => openSync(path, 'w', 0o644));
+    this.#append(format.encodeHeader({ coreSha256: core.sha256, abi: layout.ABI_VERSION, config }));
+    this.#flush();
+    core.onStep = (nowNs, first, count) => this.#step(nowNs, first, count);
+  }
+
+  #step(nowNs: number, first: number, count: number): void {
+    if (this.#used + STEP_BYTES > CHUNK_BYTES) this.#flush();
+    this.#record(layout.TRACE_STEP, count);
+    this.#view.setFloat64(this.#used - layout.RECORD_BYTES + layout.D_TIME_NS * 8, nowNs, true);
+    for (let taken = 0; taken < count; ) {
+      const from = this.#core.eventWord(first + taken) * 4;
+      const untilWrap =
+        (layout.EVENT_RING_OFFSET + layout.EVENT_RING_RECORDS * layout.RECORD_BYTES - from) /
+        layout.RECORD_BYTES;
+      const run = Math.min(count - taken, untilWrap);
+      this.#append(this.#memory.subarray(from, from + run * layout.RECORD_BYTES));
+      taken += run;
+    }
+    this.#steps++;
+    this.#events += count;
+  }
+
+  /** Ends the trace with the run hash; further steps are not recorded. */
+  close(): void {
+    const fd = this.#fd;
+    if (fd === null) return;
+    this.#core.onStep = null;
+    try {
+      if (this.#used + layout.RECORD_BYTES > CHUNK_BYTES) this.#flush();
+      this.#record(layout.TRACE_END, 0);
+      const at = this.#used - layout.RECORD_BYTES;
+      this.#view.setFloat64(at + format.TRACE_D_STEPS * 8, this.#steps, true);
+      this.#view.setFloat64(at + format.TRACE_D_EVENTS * 8, this.#events, true);
+      this.#flush();
+    } finally {
+      this.#fd = null;
+      closeSync(fd);
+    }
+  }
+
+  /** A record that is not an event: with the run hash as it is now. */
+  #record(kind: number, count: number): void {
+    const at = this.#used;
+    this.#chunk.fill(0, at, at + layout.RECORD_BYTES);
+    this.#view.setUint32(at, kind, true);
+    this.#view.setUint32(at + layout.TRACE_W_COUNT * 4, count, true);
+    this.#view.setUint32(at + layout.TRACE_W_HASH_LO * 4, this.#core.u32[HASH_WORD]!, true);
+    this.#view.setUint32(at + layout.TRACE_W_HASH_HI * 4, this.#core.u32[HASH_WORD + 1]!, true);
+    this.#used += layout.RECORD_BYTES;
+  }
+
+  #append(bytes: Uint8Array): void {
+    this.#chunk.set(bytes, this.#used);
+    this.#used += bytes.length;
+  }
+
+  #flush(): void {
+    const fd = this.#fd;
+    for (let done = 0; fd !== null && done < this.#used; ) {
+      done += this.#guard(() => writeSync(fd, this.#chunk, done, this.#used - done));
+    }
+    this.#used = 0;
+  }
+
+  #guard<T>(work: () => T): T {
+    try {
+      return work();
+    } catch (cause) {
+      throw new Os2gError(
+        'trace_write',
+        `the trace cannot be written to ${this.#path}: ${(cause as Error).message}`,
+        'make room, or name a file that can be written',
+        { option: 'trace', file: this.#path, cause },
+      );
+    }
+  }
+}

@@ -1,0 +1,58 @@
+import { ConfigError } from '../errors.js';
+import type { LandingBackend } from './landing.js';
+
+export const LANDINGS = ['auto', 'memory', 'shm', 'cuda', 'ucx'] as const;
+export const DIRECT_MODES = ['off', 'on', 'auto'] as const;
+export type LandingName = (typeof LANDINGS)[number];
+export type DirectMode = (typeof DIRECT_MODES)[number];
+
+/** Where batches land and why there, as the feed's result says it. */
+export interface LandingChoice {
+  readonly backend: LandingBackend['name'];
+  /** The direct mode that was asked for. */
+  readonly mode: DirectMode;
+  /** Whether bytes reach their target without the host's CPU. */
+  readonly direct: boolean;
+  readonly reason: string;
+}
+
+/**
+ * Picks the back end. Nothing is downgraded in silence: what was asked for by name is had, or it is an error.
+ * @throws ConfigError `bad_option`, `landing_unavailable`, `direct_unavailable`.
+ */
+export function chooseLanding(landing: unknown = 'auto', direct: unknown = 'auto'): LandingChoice {
+  const name = oneOf(landing, LANDINGS, 'landing');
+  const mode = oneOf(direct, DIRECT_MODES, 'direct');
+  if (name !== 'auto' && name !== 'memory') {
+    throw new ConfigError(
+      'landing_unavailable',
+      `landing: this build of os2g has no ${name} back end`,
+      'use --landing memory or auto',
+      { option: 'landing' },
+    );
+  }
+  const reason = 'landing memory is this process’s own: the host’s CPU receives every byte';
+  if (mode === 'on') {
+    throw new ConfigError(
+      'direct_unavailable',
+      `direct: on cannot be had: ${reason}`,
+      'use --direct auto or off',
+      {
+        option: 'direct',
+      },
+    );
+  }
+  return { backend: 'memory', mode, direct: false, reason };
+}
+
+/** @throws ConfigError `bad_option` that lists the words. */
+export function oneOf<T extends string>(value: unknown, words: readonly T[], option: string): T {
+  const word = words.find((w) => w === value);
+  if (word !== undefined) return word;
+  throw new ConfigError(
+    'bad_option',
+    `${option}: ${JSON.stringify(value) ?? String(value)} is none of ${words.join(', ')}`,
+    `use one of ${words.join(', ')}`,
+    { option },
+  );
+}

@@ -1,0 +1,129 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import { openFeed } from '../../runtime-node/feed/open.js';
+import type { FeedOptions } from '../../runtime-node/feed/options.js';
+import { inFolder, manifestOf, openFake, readAll, rejects } from './kit.js';
+
+const manifest = manifestOf([1, 2, 3, 4]);
+const WRONG = [
+  Number.NaN,
+  Number.POSITIVE_INFINITY,
+  Number.NEGATIVE_INFINITY,
+  -1,
+  1.5,
+  2 ** 53 + 2,
+  '8',
+  '',
+  null,
+  {},
+  true,
+];
+/** Wrong beyond WRONG, for each number. */
+const numbers: Record<string, { option: string; wrong: unknown[] }> = {
+  batchSamples: { option: 'batch-samples', wrong: [0, 2 ** 31] },
+  epochs: { option: 'epochs', wrong: [0, 2 ** 31] },
+  rank: { option: 'rank', wrong: [1, 2 ** 31] },
+  worldSize: { option: 'world-size', wrong: [0, 2 ** 31] },
+  memoryBytes: { option: 'memory', wrong: [0, 1] },
+  maxSkips: { option: 'max-skips', wrong: [2 ** 31] },
+  seed: { option: 'seed', wrong: [-1n, 2n ** 64n] },
+};
+
+for (const [name, { option, wrong }] of Object.entries(numbers)) {
+  test(`${name}: every wrong number is refused before anything starts`, async () => {
+    for (const value of [...WRONG, ...wrong]) {
+      // Null is a seed that is not given.
+      if (name === 'seed' && value === null) continue;
+      const started: string[] = [];
+      const options = {
+        manifest,
+        batchSamples: 2,
+        [name]: value,
+        internal: { engine: () => started.push('engine') },
+      } as unknown as FeedOptions;
+      const error = await rejects(openFeed(options), 'bad_option');
+      const context = error.context as { option: string };
+      assert.is(context.option, option, `${name} = ${String(value)}`);
+      assert.match(`${error.message} ${error.mend}`, /\d+\.\.\d+/);
+      assert.is(error.exitCode, 2);
+      assert.equal(started, []);
+    }
+  });
+}
+
+const refused: [name: string, options: object, code: string, option: string][] = [
+  ['no batch size', { batchSamples: undefined }, 'bad_option', 'batch-samples'],
+  ['no data set', { manifest: undefined }, 'bad_option', 'manifest'],
+  ['two data sets', { source: 's3://a/b' }, 'bad_option', 'manifest'],
+  ['an unknown shuffle', { shuffle: 'random' }, 'bad_option', 'shuffle'],
+  ['an unknown tail', { tail: '' }, 'bad_option', 'tail'],
+  ['an unknown failure policy', { onError: 'ignore' }, 'bad_option', 'on-error'],
+  ['an unknown preset', { policy: 'fast' }, 'bad_option', 'policy'],
+  ['an unknown setting', { set: { 'window.byte': '1MiB' } }, 'bad_option', 'window.byte'],
+  ['a size without unit', { set: { 'window.bytes': 1024 } }, 'bad_option', 'window.bytes'],
+  ['an unknown engine', { engine: 'fast' }, 'bad_option', 'engine'],
+  ['the native engine', { engine: 'native' }, 'engine_unavailable', 'engine'],
+  ['shared memory', { landing: 'shm' }, 'landing_unavailable', 'landing'],
+  ['GPU memory', { landing: 'cuda' }, 'landing_unavailable', 'landing'],
+  ['remote memory', { landing: 'ucx' }, 'landing_unavailable', 'landing'],
+  ['the direct path', { direct: 'on' }, 'direct_unavailable', 'direct'],
+  ['an unknown verification', { verify: 'md5' }, 'bad_option', 'verify'],
+  ['a policy file that is not there', { policy: './none.json' }, 'bad_policy', 'policy'],
+  ['a policy in Wasm', { policy: './none.wasm' }, 'bad_policy', 'policy'],
+  ['a cursor file that is not there', { resume: '/none/cursor.json' }, 'bad_cursor', 'resume'],
+  [
+    'a budget below the longest sample',
+    { memoryBytes: 4096, manifest: manifestOf([9, 5000]) },
+    'sample_too_large',
+    'memory',
+  ],
+];
+for (const [name, options, code, option] of refused) {
+  test(`refused: ${name}`, async () => {
+    const error = await rejects(openFake(manifest, { batchSamples: 2, ...options }), code);
+    assert.is((error.context as { option: string }).option, option);
+    assert.is(error.exitCode, 2);
+    assert.ok((error.mend as string).length > 0);
+  });
+}
+
+test('no bucket: said before anything starts', async () => {
+  const error = await rejects(openFeed({ manifest, batchSamples: 2 }), 'bad_option');
+  assert.is((error.context as { option: string }).option, 'bucket');
+});
+
+test('a policy by name, as an object and as a file: the same run', () =>
+  inFolder(async (folder) => {
+    const file = join(folder, 'policy.json');
+    const set = { 'concurrency.max': 3, 'window.bytes': '1MiB' };
+    writeFileSync(file, JSON.stringify({ schema: 'os2g.policy/1', preset: 'readahead', set }));
+    const results: string[] = [];
+    for (const options of [
+      { policy: 'readahead', set },
+      { policy: { preset: 'readahead', set } },
+      { policy: file },
+    ]) {
+      const fake = await openFake(manifest, { batchSamples: 2, ...options });
+      await readAll(fake);
+      const stats = fake.feed.stats();
+      assert.is(stats.policy.set['concurrency.max'], 3);
+      results.push(stats.run_hash);
+    }
+    assert.is(new Set(results).size, 1, results.join());
+    writeFileSync(file, JSON.stringify({ schema: 'os2g.policy/1', presets: 'os2g' }));
+    await rejects(openFake(manifest, { batchSamples: 2, policy: file }), 'bad_policy');
+  }));
+
+test('auto says what it chose, and why', async () => {
+  const fake = await openFake(manifest, { batchSamples: 2, landing: 'auto', direct: 'auto', engine: 'auto' });
+  await readAll(fake);
+  const stats = fake.feed.stats();
+  assert.is(stats.engine, 'portable');
+  assert.match(stats.engine_reason, /native/);
+  assert.equal([stats.landing.backend, stats.landing.mode, stats.landing.direct], ['memory', 'auto', false]);
+  assert.ok(stats.landing.reason);
+});
+
+test.run();
