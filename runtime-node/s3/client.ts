@@ -1,0 +1,116 @@
+import { Agent as HttpAgent } from 'node:http';
+import { Agent as HttpsAgent } from 'node:https';
+import { S3Client, type S3ClientConfig } from '@aws-sdk/client-s3';
+import { ConfigError } from '../errors.js';
+import { readCaBundle } from './ca-bundle.js';
+import { RefreshedCredentials } from './credentials.js';
+import { type ResolvedEndpoint, resolveEndpoint } from './endpoint.js';
+import { checkEndpoint, type S3Options } from './location.js';
+
+const CONNECT_LIMIT_MS = 5000;
+const IDLE_LIMIT_MS = 30_000;
+const REQUEST_LIMIT_MS = 120_000;
+/** For stores that do not care; AWS's own default. */
+const ANY_REGION = 'us-east-1';
+
+export interface OpenedClient {
+  client: S3Client;
+  /** Null: anonymous. */
+  credentials: RefreshedCredentials | null;
+  caPem: string | null;
+  /** Refuses an endpoint of AWS where no region was given. */
+  requireRegion: (endpoint: ResolvedEndpoint) => void;
+}
+
+type Config = S3ClientConfig & {
+  /** Read by the providers of shared files: keys that another program renews there are seen. */
+  ignoreCache: boolean;
+};
+
+/** An S3Client by the AWS conventions, with the SDK's retries and unasked checksums off. @throws ConfigError, StoreError */
+export async function openClient(options: S3Options): Promise<OpenedClient> {
+  if (options.endpoint !== undefined) checkEndpoint(options.endpoint);
+  for (const name of ['AWS_ENDPOINT_URL_S3', 'AWS_ENDPOINT_URL']) {
+    const value = process.env[name];
+    if (value) checkEndpoint(value, name);
+  }
+  const bundle = options.caBundle ?? (process.env.AWS_CA_BUNDLE || null);
+  const caPem = await readCaBundle(bundle, options.caBundle === undefined ? 'AWS_CA_BUNDLE' : 'caBundle');
+
+  const config = baseConfig(options, caPem);
+  const scout = new S3Client({ ...config, ...ANONYMOUS, region: ANY_REGION });
+  const isAws = (await resolveEndpoint(scout, 'os2g-probe')).isAws;
+  const region =
+    options.region ?? (await configuredRegion(config)) ?? (process.env.AWS_DEFAULT_REGION || null);
+
+  // The chain of a client without credentials of its own is the SDK's default one.
+  const chain = new S3Client({ ...config, region: region ?? ANY_REGION });
+  const credentials = options.anonymous ? null : await RefreshedCredentials.open(chain.config.credentials);
+  const client = new S3Client({
+    ...config,
+    region: region ?? ANY_REGION,
+    forcePathStyle: options.pathStyle === true || !isAws,
+    ...(credentials === null ? ANONYMOUS : { credentials: () => identityOf(credentials) }),
+  });
+  return {
+    client,
+    credentials,
+    caPem,
+    requireRegion: (endpoint) => {
+      if (endpoint.isAws && region === null) throw noRegion();
+    },
+  };
+}
+
+function baseConfig(options: S3Options, caPem: string | null): Config {
+  return {
+    endpoint: options.endpoint,
+    profile: options.profile,
+    ignoreCache: true,
+    maxAttempts: 1,
+    requestChecksumCalculation: 'WHEN_REQUIRED',
+    responseChecksumValidation: 'WHEN_REQUIRED',
+    requestHandler: {
+      connectionTimeout: CONNECT_LIMIT_MS,
+      socketTimeout: IDLE_LIMIT_MS,
+      requestTimeout: REQUEST_LIMIT_MS,
+      throwOnRequestTimeout: true,
+      httpAgent: new HttpAgent({ keepAlive: true, maxSockets: 16 }),
+      httpsAgent: new HttpsAgent({
+        keepAlive: true,
+        maxSockets: 16,
+        rejectUnauthorized: true,
+        ca: caPem ?? undefined,
+      }),
+    },
+  };
+}
+
+/** Nothing is signed and no provider is asked. */
+const ANONYMOUS: Pick<S3ClientConfig, 'credentials' | 'signer'> = {
+  credentials: { accessKeyId: '', secretAccessKey: '' },
+  signer: { sign: async (request) => request },
+};
+
+/** An identity that the SDK takes for expired at once: it then asks for each call, and always gets ours as they are now. */
+async function identityOf(source: RefreshedCredentials) {
+  const { accessKeyId, secretAccessKey, sessionToken } = source.current();
+  return { accessKeyId, secretAccessKey, sessionToken: sessionToken ?? undefined, expiration: new Date(0) };
+}
+
+async function configuredRegion(config: Config): Promise<string | null> {
+  try {
+    return await new S3Client({ ...config, ...ANONYMOUS }).config.region();
+  } catch {
+    return null; // none is configured; whether one is needed shows with the endpoint
+  }
+}
+
+function noRegion(): ConfigError {
+  return new ConfigError(
+    'no_region',
+    'no AWS region is given',
+    'give --region, or set AWS_REGION, or region in the profile of ~/.aws/config',
+    { option: '--region' },
+  );
+}

@@ -1,0 +1,228 @@
+import { AbortedError, Os2gError, StoreError } from '../errors.js';
+import { EXPIRED_CODES, isTlsCode, THROTTLED_CODES } from './error-codes.js';
+
+/** What a failed call of the SDK says, whatever class it came as. */
+export interface SdkFailure {
+  /** The store's own code, or the SDK's name for it; null where the call got no answer. */
+  s3Code: string | null;
+  status: number | null;
+  requestId: string | null;
+  /** From x-amz-bucket-region, or the error document. */
+  region: string | null;
+  /** Of the system or of TLS: ECONNREFUSED, ... */
+  systemCode: string | null;
+  /** The answer's Date, in milliseconds since 1970. */
+  storeMs: number | null;
+  message: string;
+}
+
+/** What was being done; for messages. */
+export interface CallContext {
+  /** 'list', 'head' */
+  action: string;
+  bucket: string;
+  key?: string;
+  /** The region that the call was signed for. */
+  region: string;
+  endpoint: string;
+  anonymous: boolean;
+  requesterPays: boolean;
+}
+
+const PASSING = new Set([
+  'ECONNRESET',
+  'EPIPE',
+  'ETIMEDOUT',
+  'ECONNABORTED',
+  'EAI_AGAIN',
+  'ECONNREFUSED',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+  'ERR_STREAM_PREMATURE_CLOSE',
+]);
+
+export function readSdkFailure(cause: unknown): SdkFailure {
+  const response = field(cause, '$response');
+  const headers = field(response, 'headers');
+  const metadata = field(cause, '$metadata');
+  const status = number(field(metadata, 'httpStatusCode')) ?? number(field(response, 'statusCode'));
+  const name = string(field(cause, 'name'));
+  const date = Date.parse(string(field(headers, 'date')) ?? '');
+  return {
+    s3Code: status === null ? null : (string(field(cause, 'Code')) ?? name),
+    status,
+    requestId: string(field(metadata, 'requestId')) ?? string(field(headers, 'x-amz-request-id')),
+    region: string(field(headers, 'x-amz-bucket-region')) ?? string(field(cause, 'Region')),
+    systemCode: systemCode(cause) ?? (name === 'TimeoutError' ? 'ETIMEDOUT' : null),
+    storeMs: Number.isNaN(date) ? null : date,
+    message: cause instanceof Error ? cause.message : String(cause),
+  };
+}
+
+export function isExpired({ s3Code }: SdkFailure): boolean {
+  return s3Code !== null && EXPIRED_CODES.has(s3Code);
+}
+
+/** Whether the same call may well succeed a little later. */
+export function isPassing({ s3Code, status, systemCode }: SdkFailure): boolean {
+  if (status === null) return systemCode !== null && PASSING.has(systemCode);
+  if (status === 501) return false;
+  return (
+    status >= 500 ||
+    status === 429 ||
+    status === 408 ||
+    (s3Code !== null && (THROTTLED_CODES.has(s3Code) || s3Code === 'RequestTimeout'))
+  );
+}
+
+/** A failed call as the error that the user sees. */
+export function storeError(cause: unknown, call: CallContext, attempts: number): Os2gError {
+  if (cause instanceof Os2gError) return cause;
+  if (string(field(cause, 'name')) === 'AbortError') return new AbortedError(cause);
+  const failure = readSdkFailure(cause);
+  const { code, what, mend } = explain(failure, call);
+  const place = call.key === undefined ? `s3://${call.bucket}` : `s3://${call.bucket}/${call.key}`;
+  return new StoreError(code, `cannot ${call.action} ${place}: ${what}`, mend, {
+    bucket: call.bucket,
+    key: call.key,
+    attempts,
+    status: failure.status ?? undefined,
+    s3Code: failure.s3Code ?? undefined,
+    requestId: failure.requestId ?? undefined,
+    cause,
+  });
+}
+
+interface Explanation {
+  code: string;
+  what: string;
+  mend: string;
+}
+
+function explain(failure: SdkFailure, call: CallContext): Explanation {
+  const { s3Code, status, systemCode, region } = failure;
+  if (status === null) return explainSilence(systemCode, failure.message, call);
+  const said = [`status ${status}`, s3Code, failure.message]
+    .filter((part) => part !== null && part !== '')
+    .join(', ');
+  const elsewhere = region !== null && region !== call.region;
+  if (status === 301 || status === 307 || s3Code === 'PermanentRedirect' || (elsewhere && status === 400)) {
+    return {
+      code: 'moved',
+      what: elsewhere
+        ? `the bucket is in region ${region}, the call was made for ${call.region} (${said})`
+        : `the bucket is elsewhere, the call was made for region ${call.region} (${said})`,
+      mend: elsewhere ? `give --region ${region}` : "give the bucket's --region, or its store's --endpoint",
+    };
+  }
+  if (s3Code === 'AuthorizationHeaderMalformed') {
+    return {
+      code: 'moved',
+      what: `the store does not take the signature for region ${call.region} (${said})`,
+      mend: "give the bucket's --region",
+    };
+  }
+  const known = s3Code === null ? undefined : KNOWN[s3Code];
+  if (known !== undefined) return { code: known[0], what: `${known[1]} (${said})`, mend: known[2] };
+  if (s3Code === 'RequestTimeTooSkewed') return explainClock(failure, said);
+  if (status === 403 || status === 401) return explainDenied(call, said);
+  if (status === 404) {
+    return {
+      code: 'not_found',
+      what: `it is not there (${said})`,
+      mend: 'check the bucket, the key and --endpoint',
+    };
+  }
+  if (status === 503 || status === 429) {
+    return {
+      code: 'throttled',
+      what: `the store asks for fewer requests (${said})`,
+      mend: 'try again later',
+    };
+  }
+  if (status >= 500)
+    return { code: 'server', what: said, mend: 'try again later; the fault is on the side of the store' };
+  return { code: 'refused', what: said, mend: 'check --endpoint, --region and the bucket name' };
+}
+
+const KNOWN: Record<string, [code: string, what: string, mend: string]> = {
+  NoSuchBucket: ['not_found', 'there is no such bucket', 'check the bucket name, --endpoint and --region'],
+  InvalidBucketName: ['refused', 'that is no name of a bucket', 'check the bucket name'],
+  InvalidAccessKeyId: [
+    'forbidden',
+    'the store does not know the access key',
+    'check which credentials are used (AWS_ACCESS_KEY_ID, --profile) and that they belong to this --endpoint',
+  ],
+  SignatureDoesNotMatch: [
+    'forbidden',
+    'the signature is not right',
+    'check AWS_SECRET_ACCESS_KEY; if it is right, a proxy may have changed the request',
+  ],
+  ExpiredToken: ['credentials_expired', 'the credentials have expired', 'renew them where they come from'],
+  InvalidToken: ['forbidden', 'the session token is not valid', 'check AWS_SESSION_TOKEN, or unset it'],
+};
+
+function explainDenied(call: CallContext, said: string): Explanation {
+  if (call.anonymous) {
+    return {
+      code: 'forbidden',
+      what: `access is denied without credentials (${said})`,
+      mend: 'leave --anonymous out and give credentials: the bucket is not public',
+    };
+  }
+  return {
+    code: 'forbidden',
+    what: `access is denied (${said})`,
+    mend: call.requesterPays
+      ? 'allow s3:ListBucket and s3:GetObject to these credentials'
+      : 'allow s3:ListBucket and s3:GetObject to these credentials; for a requester-pays bucket give --requester-pays',
+  };
+}
+
+function explainClock({ storeMs }: SdkFailure, said: string): Explanation {
+  const off = storeMs === null ? '' : ` by ${Math.round((Date.now() - storeMs) / 1000)} s`;
+  return {
+    code: 'forbidden',
+    what: `this machine's clock is off${off} (${said})`,
+    mend: 'set the clock (NTP)',
+  };
+}
+
+function explainSilence(systemCode: string | null, message: string, call: CallContext): Explanation {
+  const what = `${call.endpoint} gave no answer: ${message || systemCode || 'unknown error'}`;
+  if (systemCode !== null && isTlsCode(systemCode)) {
+    return {
+      code: 'tls',
+      what: `TLS with ${call.endpoint} failed: ${message} (${systemCode})`,
+      mend: "if the store's certificate is signed by a private CA, give its bundle in AWS_CA_BUNDLE",
+    };
+  }
+  if (systemCode === 'ETIMEDOUT') {
+    return { code: 'timeout', what, mend: 'check --endpoint and the network between' };
+  }
+  return {
+    code: 'connect',
+    what,
+    mend: 'check that the store runs, --endpoint, --region and the network between',
+  };
+}
+
+function systemCode(cause: unknown): string | null {
+  const own = string(field(cause, 'code'));
+  if (own !== null) return own;
+  const errors = field(cause, 'errors');
+  const inner = Array.isArray(errors) ? errors[0] : field(cause, 'cause');
+  return inner === undefined || inner === null ? null : systemCode(inner);
+}
+
+function field(value: unknown, name: string): unknown {
+  return typeof value === 'object' && value !== null ? Reflect.get(value, name) : undefined;
+}
+
+function string(value: unknown): string | null {
+  return typeof value === 'string' && value !== '' ? value : null;
+}
+
+function number(value: unknown): number | null {
+  return typeof value === 'number' ? value : null;
+}

@@ -1,0 +1,171 @@
+import { HeadObjectCommand, ListObjectsV2Command, type S3Client } from '@aws-sdk/client-s3';
+import type { BucketAccess, CredentialSource } from './access.js';
+import { openClient } from './client.js';
+import type { RefreshedCredentials } from './credentials.js';
+import { type ResolvedEndpoint, resolveEndpoint } from './endpoint.js';
+import { isArchive, type ListedObject, listPages } from './listing.js';
+import type { S3Options } from './location.js';
+import { withRetries } from './retry.js';
+import { type CallContext, isExpired, isPassing, readSdkFailure, storeError } from './sdk-error.js';
+
+export type { BucketAccess, CredentialSource, S3Credentials } from './access.js';
+export type { ListedObject } from './listing.js';
+export { parseS3Url, type S3Options } from './location.js';
+
+/** An object as HEAD describes it. */
+export interface HeadedObject extends ListedObject {}
+
+/** A store: listing and head through the AWS SDK, and what an engine needs to read from it. */
+export interface S3Store {
+  /**
+   * The objects whose key begins with `prefix` (a plain string match: `train` finds `train2/1` too), page by page, as
+   * the store orders them.
+   *
+   * @throws StoreError where the listing fails or cannot be complete; AbortedError
+   */
+  listObjects(bucket: string, prefix: string, signal?: AbortSignal): AsyncGenerator<ListedObject[]>;
+  /** @throws StoreError, code `not_found` where there is no such object */
+  headObject(bucket: string, key: string, signal?: AbortSignal): Promise<HeadedObject>;
+  /** Endpoint rules, asked once a bucket. @throws ConfigError */
+  bucketAccess(bucket: string): Promise<BucketAccess>;
+  /** List requests sent so far, retries included. */
+  readonly listRequests: number;
+  /** Where credentials come from, in words; null where anonymous. */
+  readonly credentialsFrom: string | null;
+  close(): Promise<void>;
+}
+
+/**
+ * Opens a store: finds region, endpoint, CA bundle and credentials by the AWS conventions. Asks the credential providers
+ * once; sends nothing to the store.
+ *
+ * @throws ConfigError, StoreError code `no_credentials`
+ */
+export async function openStore(options: S3Options): Promise<S3Store> {
+  const { client, credentials, caPem, requireRegion } = await openClient(options);
+  return new SdkStore(client, credentials, options, caPem, requireRegion);
+}
+
+interface KnownBucket {
+  access: BucketAccess;
+  isAws: boolean;
+}
+
+class SdkStore implements S3Store {
+  listRequests = 0;
+  private readonly buckets = new Map<string, Promise<KnownBucket>>();
+
+  constructor(
+    private readonly client: S3Client,
+    private readonly credentials: RefreshedCredentials | null,
+    private readonly options: S3Options,
+    private readonly caPem: string | null,
+    private readonly requireRegion: (endpoint: ResolvedEndpoint) => void,
+  ) {}
+
+  get credentialsFrom(): string | null {
+    return this.credentials?.providerName ?? null;
+  }
+
+  async *listObjects(bucket: string, prefix: string, signal?: AbortSignal): AsyncGenerator<ListedObject[]> {
+    const { access, isAws } = await this.known(bucket);
+    const request = (token: string | undefined, encoded: boolean) =>
+      this.call('list', access, undefined, signal, () => {
+        this.listRequests++;
+        const command = new ListObjectsV2Command({
+          Bucket: bucket,
+          Prefix: prefix === '' ? undefined : prefix,
+          ContinuationToken: token,
+          EncodingType: encoded ? 'url' : undefined,
+          OptionalObjectAttributes: ['RestoreStatus'],
+          RequestPayer: this.options.requesterPays ? 'requester' : undefined,
+        });
+        return this.client.send(command, { abortSignal: signal });
+      });
+    yield* listPages(request, bucket, isAws);
+  }
+
+  async headObject(bucket: string, key: string, signal?: AbortSignal): Promise<HeadedObject> {
+    const access = await this.bucketAccess(bucket);
+    const RequestPayer = this.options.requesterPays ? 'requester' : undefined;
+    const head = await this.call('head', access, key, signal, () =>
+      this.client.send(new HeadObjectCommand({ Bucket: bucket, Key: key, RequestPayer }), {
+        abortSignal: signal,
+      }),
+    );
+    const storageClass = head.StorageClass ?? null;
+    return {
+      key,
+      sizeBytes: head.ContentLength ?? 0,
+      etag: head.ETag ?? null,
+      storageClass,
+      archived: isArchive(storageClass) && !/ongoing-request="false"/.test(head.Restore ?? ''),
+    };
+  }
+
+  async bucketAccess(bucket: string): Promise<BucketAccess> {
+    return (await this.known(bucket)).access;
+  }
+
+  async close(): Promise<void> {
+    this.credentials?.close();
+    this.client.destroy();
+  }
+
+  private known(bucket: string): Promise<KnownBucket> {
+    let known = this.buckets.get(bucket);
+    if (known === undefined) {
+      known = this.resolve(bucket);
+      this.buckets.set(bucket, known);
+    }
+    return known;
+  }
+
+  private async resolve(bucket: string): Promise<KnownBucket> {
+    const endpoint = await resolveEndpoint(this.client, bucket);
+    this.requireRegion(endpoint);
+    const { isAws, ...where } = endpoint;
+    const credentials: CredentialSource | null = this.credentials;
+    const requesterPays = this.options.requesterPays === true;
+    return { access: { bucket, ...where, credentials, requesterPays, caPem: this.caPem }, isAws };
+  }
+
+  /** One call of the SDK with our retries; expired credentials are refreshed once. */
+  private async call<T>(
+    action: string,
+    access: BucketAccess,
+    key: string | undefined,
+    signal: AbortSignal | undefined,
+    send: () => Promise<T>,
+  ): Promise<T> {
+    const context: CallContext = {
+      action,
+      bucket: access.bucket,
+      key,
+      region: access.signingRegion,
+      endpoint: `${access.protocol}//${access.host}`,
+      anonymous: access.credentials === null,
+      requesterPays: access.requesterPays,
+    };
+    let attempts = 0;
+    const attempt = async (): Promise<T> => {
+      signal?.throwIfAborted();
+      attempts++;
+      const used = access.credentials?.current();
+      try {
+        return await send();
+      } catch (cause) {
+        if (used === undefined || access.credentials === null || !isExpired(readSdkFailure(cause)))
+          throw cause;
+        await access.credentials.refresh(used);
+        attempts++;
+        return await send();
+      }
+    };
+    try {
+      return await withRetries(attempt, (cause) => isPassing(readSdkFailure(cause)), signal);
+    } catch (cause) {
+      throw storeError(cause, context, attempts);
+    }
+  }
+}
