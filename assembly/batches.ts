@@ -30,6 +30,7 @@ import { windowAllows } from './window';
 import { fail } from './failure';
 
 const LANDING_ALIGN: u64 = 64;
+const MOST_BYTES: u64 = 1 << 46;
 
 export function consumersReset(start_epoch: u32, start_batch: u32): void {
   for (let index: u32 = 0; index < state.consumers; index++) {
@@ -98,10 +99,11 @@ export function openNext(index: u32): bool {
 /** Takes a batch record and sample slots; NONE: no room yet. */
 function openBatch(index: u32, slots: u32): u32 {
   const c = consumerAt(index);
+  if (c.open_batches >= <u32>L.MAX_BATCHES / state.consumers) return NONE;
   const at = ringFind(sampleRing(index), slots);
   if (at == u64.MAX_VALUE) return NONE;
   const id = takeBatch();
-  if (id == NONE) return NONE;
+  c.open_batches += 1;
   ringTake(sampleRing(index), at, slots);
   const batch = batchAt(id);
   memory.fill(changetype<usize>(batch), 0, offsetof<Batch>());
@@ -134,7 +136,7 @@ function takeBatch(): u32 {
     state.free_batch = batchAt(id).next;
     return id;
   }
-  if (state.batches_used >= <u32>L.MAX_BATCHES) return NONE;
+  assert(state.batches_used < <u32>L.MAX_BATCHES);
   state.batches_used += 1;
   return state.batches_used - 1;
 }
@@ -203,6 +205,8 @@ export function onResolved(slot: u32, object: u32, offset: u64, length: u64): vo
   if (slot >= <u32>L.MAX_SAMPLES || index >= state.consumers) return setError(L.ERROR_EVENT, L.EVENT_RESOLVED);
   const id = resolvingBatch(consumerAt(index), slot);
   if (id == NONE || sampleAt(slot).resolved) return setError(L.ERROR_EVENT, L.EVENT_RESOLVED);
+  // Sums of lengths and ends of ranges must be whole numbers that fit; no store holds more than this in one object.
+  if (length > MOST_BYTES || offset > MOST_BYTES) return setError(L.ERROR_EVENT, L.EVENT_RESOLVED);
   const sample = sampleAt(slot);
   sample.object = object;
   sample.offset = offset;
@@ -239,10 +243,11 @@ export function grant(index: u32): bool {
   while (c.grant_at != NONE) {
     const batch = batchAt(c.grant_at);
     if (batch.state != BATCH_SEALED) break;
-    const size = (max<u64>(batch.landing_bytes, 1) + LANDING_ALIGN - 1) & ~(LANDING_ALIGN - 1);
-    const most = min(state.landing_bytes, state.memory_limit);
-    if (size > most && (size > state.landing_bytes || state.memory_used == 0)) {
-      tooLarge(batch, size, most);
+    // Whole units: so every batch, and every range in it, begins at a multiple of layout.align.
+    const unit = max<u64>(LANDING_ALIGN, state.align);
+    const size = (max<u64>(batch.landing_bytes, 1) + unit - 1) & ~(unit - 1);
+    if (size > state.landing_limit && (size > state.landing_bytes || c.open_bytes == 0)) {
+      tooLarge(batch, size, state.landing_limit);
       break;
     }
     if (!windowAllows(c, batch, size)) {
@@ -250,7 +255,10 @@ export function grant(index: u32): bool {
       break;
     }
     const at = ringFind(landingRing(index), size);
-    if (at == u64.MAX_VALUE || state.memory_used + size > state.memory_limit) break;
+    if (at == u64.MAX_VALUE || c.open_bytes + size > state.landing_limit) break;
+    // While more than a lowered budget is in use, only who holds nothing is given one batch: ranks that step together would
+    // wait for each other for ever.
+    if (c.open_bytes > 0 && state.memory_used + size > state.memory_limit) break;
     ringTake(landingRing(index), at, size);
     memoryTake(size);
     batch.landing_offset = at;
@@ -270,10 +278,11 @@ function tooLarge(batch: Batch, needed: u64, limit: u64): void {
   for (let i = batch.first; i < batch.first + batch.samples; i++) {
     if (sampleAt(i).length > sampleAt(largest).length) largest = i;
   }
-  state.fail_row = sampleAt(largest).row;
-  state.fail_needed = needed;
-  state.fail_limit = limit;
-  fail(L.ERROR_BATCH_TOO_LARGE, 0, L.NO_REQUEST, batch);
+  if (state.fail_code == 0) {
+    state.fail_needed = needed;
+    state.fail_limit = limit;
+  }
+  fail(L.ERROR_BATCH_TOO_LARGE, 0, L.NO_REQUEST, batch, sampleAt(largest).row);
 }
 
 /** Every part was requested and none is open any more. */
@@ -316,7 +325,10 @@ function freeOldest(c: Consumer): void {
     memoryGive(batch.landing_bytes);
     c.open_bytes -= batch.landing_bytes;
     c.open_samples -= batch.samples;
+    c.open_batches -= 1;
     c.oldest = next;
+    // Dispatch looks at new parts only when no retry is due, so its cursor may still stand here.
+    if (c.dispatch_at == id) c.dispatch_at = next;
     if (next == NONE) c.newest = NONE;
     batch.state = BATCH_FREE;
     state.ready_batches -= 1;

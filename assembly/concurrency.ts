@@ -3,7 +3,8 @@
 // Concurrency climbs as TCP's slow start does, by doubling a round for as long as the delivered rate grows, then holds and
 // probes upward now and then. A 503 means that the store counts requests, not bytes: then pacing takes over, a token bucket
 // whose rate falls to a share of what the store bore and returns on a cubic (Ha, Rhee, Xu, "CUBIC", 2008; the AWS
-// SDKs' adaptive retry mode does the same), scaled so that the plateau is reached in a fixed time at any rate.
+// SDKs' adaptive retry mode does the same), scaled so that the plateau is reached in a fixed time at any rate. Above the
+// plateau the rate doubles every so often: a cubic of a small rate would stay small long after the store is well again.
 import { COUNTER_CONCURRENCY_LIMIT, COUNTER_RATE_LIMIT } from './layout';
 import { setCounter, state } from './state';
 import { windowFollowsRate } from './window';
@@ -18,11 +19,14 @@ const PROBE_FACTOR: f64 = 1.25;
 const LEAST_BACKOFF_GAP_NS: f64 = 20e6;
 
 const PLATEAU_NS: f64 = 1e9; // from a 503 back to the rate before it
-const FORGET_NS: f64 = 10e9; // without a 503, pacing ends
+const DOUBLING_NS: f64 = 200e6; // above the plateau; never faster than two round trips can warn
+const MOST_DOUBLINGS: f64 = 30;
+const FORGET_NS: f64 = 5e9; // without a 503, pacing ends
+const GUESS_PER_S: f64 = 10; // answers that one place is good for while none came
 const BURST_S: f64 = 0.02;
 const RATE_WINDOW_NS: f64 = 50e6;
 const RATE_SMOOTHING: f64 = 0.3;
-const LEAST_RATE: f64 = 1;
+const LEAST_RATE: f64 = 4;
 
 export function concurrencyReset(): void {
   state.phase = PHASE_CLIMB;
@@ -137,9 +141,9 @@ export function rateSucceeded(): void {
 }
 
 function throttleRate(): void {
-  const bore = max(LEAST_RATE, state.done_rate);
-  state.rate_max = state.rate_limit > 0 ? min(bore, currentRate()) : bore;
-  state.rate_max = max(LEAST_RATE, state.rate_max);
+  let bore = state.done_rate > 0 ? state.done_rate : state.limit * GUESS_PER_S;
+  if (state.rate_limit > 0) bore = min(bore, currentRate());
+  state.rate_max = max(LEAST_RATE, bore);
   state.throttled_ns = state.now_ns;
   if (state.rate_limit == 0) {
     state.send_tokens = 0;
@@ -150,8 +154,14 @@ function throttleRate(): void {
 }
 
 function currentRate(): f64 {
-  const x = (state.now_ns - state.throttled_ns - PLATEAU_NS) / PLATEAU_NS;
-  return max(LEAST_RATE, state.rate_max * (1 + (1 - state.concurrency_backoff) * x * x * x));
+  const after = state.now_ns - state.throttled_ns - PLATEAU_NS;
+  if (after < 0) {
+    const x = after / PLATEAU_NS;
+    return max(LEAST_RATE, state.rate_max * (1 + (1 - state.concurrency_backoff) * x * x * x));
+  }
+  const doublings = min(MOST_DOUBLINGS, after / max(DOUBLING_NS, 2 * state.latency_p50_ns));
+  const whole = floor(doublings);
+  return state.rate_max * <f64>(<u64>1 << <u64>whole) * (1 + doublings - whole);
 }
 
 /** May a request leave now? Takes nothing. */

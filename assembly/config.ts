@@ -25,6 +25,13 @@ function real(index: i32, least: f64, most: f64): bool {
   return false;
 }
 
+function powerOfTwo(index: i32, most: f64): bool {
+  if (!whole(index, 1, most)) return false;
+  if (popcnt<u32>(<u32>slot(index)) == 1) return true;
+  setError(L.ERROR_CONFIG, index);
+  return false;
+}
+
 const TWO_32: f64 = 4294967296.0;
 const BYTES: f64 = 35184372088832.0; // 32 TiB
 const NANOSECONDS: f64 = 86400e9;
@@ -74,9 +81,9 @@ function policyIsSound(): bool {
     real(L.CONFIG_HEDGE_QUANTILE, 0.5, 0.999) &&
     real(L.CONFIG_HEDGE_MIN_NS, 1, NANOSECONDS) &&
     real(L.CONFIG_STAGING_SHARE, 0, 0.9) &&
-    whole(L.CONFIG_ALIGN_BYTES, 1, 4096) &&
-    whole(L.CONFIG_BLOCK_SAMPLES, 1, TWO_32) &&
-    whole(L.CONFIG_GROUP_BLOCKS, 1, TWO_32) &&
+    powerOfTwo(L.CONFIG_ALIGN_BYTES, 4096) &&
+    whole(L.CONFIG_BLOCK_SAMPLES, 1, TWO_32 - 1) &&
+    whole(L.CONFIG_GROUP_BLOCKS, 1, TWO_32 - 1) &&
     whole(L.CONFIG_LOOKAHEAD_SAMPLES, 1, L.MAX_SAMPLES)
   );
 }
@@ -144,11 +151,22 @@ function divideMemory(): void {
   let share = slot(L.CONFIG_STAGING_SHARE);
   if (state.staged) share = max(share, LEAST_STAGED_SHARE);
   else if (!state.hedging) share = 0;
-  state.memory_limit = memory;
   state.staging_bytes = (<u64>(<f64>memory * share)) & ~(REGION_ALIGN - 1);
   state.landing_bytes = ((memory - state.staging_bytes) / state.consumers) & ~(REGION_ALIGN - 1);
   if (state.staged) {
     // Several parts must fit side by side, or transfers would run one by one.
     state.split_bytes = max<u64>(1024, min(state.split_bytes, state.staging_bytes / 4));
   }
+  shareMemory(memory);
+}
+
+/** Shares a budget, at most the one of init, out as init divided the first: staging never holds less than one part needs. */
+export function shareMemory(limit: u64): void {
+  const memory = slot(L.CONFIG_MEMORY_BYTES);
+  let staging = <u64>(<f64>state.staging_bytes * (<f64>limit / memory));
+  if (state.staged) staging = max(staging, state.split_bytes + REGION_ALIGN);
+  state.memory_limit = limit;
+  state.staging_limit = min(staging, state.staging_bytes);
+  const landing = limit > state.staging_limit ? (limit - state.staging_limit) / state.consumers : 0;
+  state.landing_limit = min(landing, state.landing_bytes);
 }

@@ -5,13 +5,19 @@ import * as L from './layout';
 import { count, setFlag, state } from './state';
 import { BATCH_DELIVERED, BATCH_READY, Batch, Consumer, NONE, batchAt, consumerAt, extentAt, sampleAt } from './tables';
 
-/** False: the ring is full in the middle of a batch. */
+/** Delivers what is complete; false: the ring is full. */
 export function deliver(): bool {
   for (let index: u32 = 0; index < state.consumers; index++) {
-    if (consumerDelivering(index) && !deliverConsumer(index)) return false;
-  }
-  for (let index: u32 = 0; index < state.consumers; index++) {
     if (!deliverConsumer(index)) return false;
+  }
+  return true;
+}
+
+/** Tells the rest of a batch that is half told, before anything else; false: the ring is full again. */
+export function finishDelivery(): bool {
+  for (let index: u32 = 0; index < state.consumers; index++) {
+    const c = consumerAt(index);
+    if (consumerDelivering(index) && !deliverBatch(index, c, batchAt(c.deliver_at))) return false;
   }
   return true;
 }
@@ -24,15 +30,19 @@ function consumerDelivering(index: u32): bool {
 function deliverConsumer(index: u32): bool {
   const c = consumerAt(index);
   while (c.deliver_at != NONE && batchAt(c.deliver_at).state == BATCH_READY) {
-    const batch = batchAt(c.deliver_at);
-    if (!batch.emitting && !emitDeliver(index, c, batch)) return false;
-    if (!emitSamples(index, batch)) return false;
-    batch.emitting = 0;
-    batch.state = BATCH_DELIVERED;
-    account(c, batch);
-    c.deliver_at = batch.next;
+    if (!deliverBatch(index, c, batchAt(c.deliver_at))) return false;
   }
   return emitEnd(index, c);
+}
+
+function deliverBatch(index: u32, c: Consumer, batch: Batch): bool {
+  if (!batch.emitting && !emitDeliver(index, c, batch)) return false;
+  if (!emitSamples(index, batch)) return false;
+  batch.emitting = 0;
+  batch.state = BATCH_DELIVERED;
+  account(c, batch);
+  c.deliver_at = batch.next;
+  return true;
 }
 
 function emitDeliver(index: u32, c: Consumer, batch: Batch): bool {
@@ -109,11 +119,5 @@ function emitEnd(index: u32, c: Consumer): bool {
 
 function full(): bool {
   setFlag(L.FLAG_MORE);
-  return false;
-}
-
-/** A batch is half told: the rest comes before anything else. */
-export function isDelivering(): bool {
-  for (let index: u32 = 0; index < state.consumers; index++) if (consumerDelivering(index)) return true;
   return false;
 }

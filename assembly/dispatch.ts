@@ -4,11 +4,12 @@ import { actionRoom, beginAction, commitAction, putWide, putWord } from './actio
 import { skipEmptyExtents } from './shape';
 import { concurrencyBound, concurrencyLimit, rateAllows, rateNextNs, rateTake } from './concurrency';
 import * as L from './layout';
-import { backoffOver, cancelQueuePop, placeQueuePop, requestId, takePart, waitPush, waitRemove } from './parts';
-import { heapPop, heapTop, retryAllowed, retryEarn, retryNextNs, retryTake } from './retry';
+import { backoffOver, cancelQueuePop, placeQueuePop, partsLeft, requestId, takePart, waitPush, waitRemove } from './parts';
+import { HEAP_BACKOFF, HEAP_DUE, heapLength, heapPop, heapPush, heapTop } from './heap';
+import { retryAllowed, retryEarn, retryNextNs, retryTake } from './retry';
 import { stagingTake } from './staging';
 import { count, setFlag, state } from './state';
-import { BATCH_FETCHING, Batch, LEG_SENT, NONE, PART_ACTIVE, batchAt, consumerAt, extentAt, partAt, segmentAt } from './tables';
+import { BATCH_FETCHING, Batch, LEG_SENT, NONE, PART_ACTIVE, Part, batchAt, consumerAt, extentAt, partAt, segmentAt } from './tables';
 
 const HEDGE_LEAST_SAMPLES: f64 = 32;
 const HEDGE_MOST_TOKENS: f64 = 16;
@@ -40,6 +41,13 @@ export function dispatch(): u32 {
 
 // ---- new parts ----------------------------------------------------------------------------------
 
+/** Batches in the order in which they are needed. */
+// @ts-ignore: decorator
+@inline
+function batchKey(batch: Batch): u64 {
+  return (<u64>batch.epoch << 32) | batch.batch;
+}
+
 /** The consumer with a part to request whose batch comes first; ties go to the lower rank. */
 function earliestConsumer(): u32 {
   let best: u32 = NONE;
@@ -52,7 +60,7 @@ function earliestConsumer(): u32 {
     if (c.dispatch_at == NONE) continue;
     const batch = batchAt(c.dispatch_at);
     if (batch.state != BATCH_FETCHING || batch.all_dispatched) continue;
-    const key = (<u64>batch.epoch << 32) | batch.batch;
+    const key = batchKey(batch);
     if (key < best_key) {
       best_key = key;
       best = index;
@@ -62,19 +70,20 @@ function earliestConsumer(): u32 {
 }
 
 function sendNext(index: u32): bool {
+  if (!partsLeft()) return false;
   const id = consumerAt(index).dispatch_at;
   const batch = batchAt(id);
   const extent = extentAt(batch.first + batch.dispatch_extent);
   const length = min(state.split_bytes, extent.length - batch.dispatch_offset);
   let segment: u32 = NONE;
   if (state.staged) {
-    segment = stagingTake(length);
+    segment = stagingTake(length, false);
     if (segment == NONE) return false;
   }
   const at = takePart();
-  if (at == NONE) return false;
   const part = partAt(at);
   part.state = PART_ACTIVE;
+  part.born = state.sequence++;
   part.batch = id;
   part.consumer = index;
   part.extent = batch.dispatch_extent;
@@ -106,7 +115,8 @@ function sendMain(at: u32): void {
   part.main_leg = LEG_SENT;
   part.main_cancelled = 0;
   part.sent_ns = state.now_ns;
-  if (state.hedging && !part.hedged) waitPush(at);
+  // A part that never fits staging would stand in the way of those behind it.
+  if (state.hedging && !part.hedged && part.length <= state.staging_bytes) waitPush(at);
   emitFetch(at, part.main_attempt, part.main_segment, 0);
 }
 
@@ -129,25 +139,41 @@ function emitFetch(at: u32, attempt: u32, segment: u32, flags: u32): void {
 
 // ---- retries ------------------------------------------------------------------------------------
 
-/** A retry whose time has come and whose budget is there. A replay of a stale connection needs no budget. */
+/** Parts whose wait is over line up by the batch that needs them; a replay of a stale connection goes first. */
+function collectDue(): void {
+  while (heapLength(HEAP_BACKOFF) > 0) {
+    const at = heapTop(HEAP_BACKOFF);
+    const part = partAt(at);
+    if (part.heap_key > <u64>state.now_ns) return;
+    heapPop(HEAP_BACKOFF);
+    heapPush(HEAP_DUE, at, isReplay(part) ? 0 : 1 + batchKey(batchAt(part.batch)), part.born);
+  }
+}
+
+// @ts-ignore: decorator
+@inline
+function isReplay(part: Part): bool {
+  return part.last_class == L.CLASS_STALE;
+}
+
+/** A retry whose time has come and whose budget is there. A replay needs no budget. */
 function retryDue(): bool {
-  if (state.heap_length == 0) return false;
-  const part = partAt(heapTop());
-  if (part.retry_at_ns > state.now_ns) return false;
-  return part.last_class == L.CLASS_STALE || retryAllowed();
+  collectDue();
+  if (heapLength(HEAP_DUE) == 0) return false;
+  return isReplay(partAt(heapTop(HEAP_DUE))) || retryAllowed();
 }
 
 function sendRetry(): bool {
-  const at = heapTop();
+  const at = heapTop(HEAP_DUE);
   const part = partAt(at);
   if (state.staged) {
-    const segment = stagingTake(part.length);
+    const segment = stagingTake(part.length, false);
     if (segment == NONE) return false;
     part.main_segment = segment;
   }
-  heapPop();
+  heapPop(HEAP_DUE);
   backoffOver(part);
-  if (part.last_class != L.CLASS_STALE) retryTake();
+  if (!isReplay(part)) retryTake();
   count(L.COUNTER_RETRIES, 1);
   sendMain(at);
   return true;
@@ -176,7 +202,7 @@ export function hedge(): void {
     const part = partAt(at);
     if (part.sent_ns + hedgeAfterNs() > state.now_ns) return;
     if (actionRoom() == 0) return setFlag(L.FLAG_MORE);
-    const segment = stagingTake(part.length);
+    const segment = stagingTake(part.length, true);
     if (segment == NONE) return;
     sendHedge(at, segment);
   }
@@ -240,10 +266,12 @@ export function emitPlaces(): void {
 export function dispatchDeadline(blocked: u32): f64 {
   let deadline: f64 = Infinity;
   if (blocked == BLOCKED_RATE) deadline = rateNextNs();
-  if (state.heap_length > 0) {
-    const at = partAt(heapTop()).retry_at_ns;
+  if (heapLength(HEAP_BACKOFF) > 0) {
+    const at = <f64>partAt(heapTop(HEAP_BACKOFF)).heap_key;
     if (at > state.now_ns) deadline = min(deadline, at);
-    else if (state.retry_tokens < 1) deadline = min(deadline, retryNextNs());
+  }
+  if (heapLength(HEAP_DUE) > 0 && !isReplay(partAt(heapTop(HEAP_DUE))) && state.retry_tokens < 1) {
+    deadline = min(deadline, retryNextNs());
   }
   if (mayHedge()) {
     const at = partAt(state.wait_head).sent_ns + hedgeAfterNs();

@@ -5,7 +5,7 @@ import { count, setError, setFlag, state } from './state';
 import { Batch, Consumer, NONE, Part, batchAt, consumerAt, extentAt, sampleAt } from './tables';
 
 /** Ends the run; the first cause stays. */
-export function fail(code: u32, failure: u32, request: u32, batch: Batch): void {
+export function fail(code: u32, failure: u32, request: u32, batch: Batch, row: u64): void {
   if (state.fail_code != 0) return;
   state.fail_code = code;
   state.fail_class = failure;
@@ -13,11 +13,13 @@ export function fail(code: u32, failure: u32, request: u32, batch: Batch): void 
   state.fail_consumer = batch.consumer;
   state.fail_epoch = batch.epoch;
   state.fail_batch = batch.batch;
+  state.fail_row = row;
 }
 
 /** Emits FAIL once; after it the core is silent. */
 export function emitFailure(): void {
-  if (state.fail_emitted || actionRoom() == 0) return;
+  if (state.fail_emitted) return;
+  if (actionRoom() == 0) return setFlag(L.FLAG_MORE);
   const record = beginAction(L.ACTION_FAIL, state.fail_consumer);
   putWord(record, L.W_ID, state.fail_request);
   putWord(record, L.FAIL_W_CODE, state.fail_code);
@@ -36,8 +38,7 @@ export function emitFailure(): void {
 /** A part is given up: the run fails, or its samples become holes. */
 export function giveUp(part: Part, request: u32, failure: u32, code: u32): void {
   const batch = batchAt(part.batch);
-  state.fail_row = part.row;
-  if (state.on_error != L.ON_ERROR_SKIP) return fail(code, failure, request, batch);
+  if (state.on_error != L.ON_ERROR_SKIP) return fail(code, failure, request, batch, part.row);
   const extent = extentAt(batch.first + part.extent);
   for (let i: u32 = 0; i < batch.samples; i++) {
     const sample = sampleAt(batch.first + i);
@@ -54,7 +55,7 @@ export function giveUp(part: Part, request: u32, failure: u32, code: u32): void 
     count(L.COUNTER_SKIPPED, 1);
   }
   if (<u64>load<f64>(L.HEADER_OFFSET + 8 * (L.HEAD_COUNTERS + L.COUNTER_SKIPPED)) > state.max_skips) {
-    fail(L.ERROR_TOO_MANY_SKIPS, failure, request, batch);
+    fail(L.ERROR_TOO_MANY_SKIPS, failure, request, batch, part.row);
   }
 }
 

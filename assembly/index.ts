@@ -5,8 +5,8 @@
 // the state, most urgent first. Emission stops where the ring is full and goes on in the next step (FLAG_MORE).
 import { emitResolves, consumersReset, grant, onConsumed, onRequested, onResolved, openNext } from './batches';
 import { concurrencyReset } from './concurrency';
-import { readConfig } from './config';
-import { deliver, isDelivering } from './delivery';
+import { readConfig, shareMemory } from './config';
+import { deliver, finishDelivery } from './delivery';
 import { BLOCKED_RATE, dispatch, dispatchDeadline, emitCancels, emitPlaces, hedge } from './dispatch';
 import { emitFailure, emitSkips } from './failure';
 import { hashRecord, hashReset, hashTime } from './hash';
@@ -20,6 +20,9 @@ import { CONSUMERS, NONE, STATE, TABLES_END, consumerAt } from './tables';
 import { chargeStalls, findCauses } from './stalls';
 import { windowReport, windowShrinks, windowStalled } from './window';
 
+const MOST_BATCHES: u64 = 0xfffffffe; // batches are numbered with 32 bits
+const MOST_WHOLE: f64 = 9007199254740991.0; // 2^53 - 1
+
 /** Starts a run from the configuration at CONFIG_OFFSET; returns ERROR_*, with HEAD_ERROR_DETAIL naming the slot. */
 export function init(): i32 {
   assert(TABLES_END <= <usize>memory.size() << 16);
@@ -30,6 +33,10 @@ export function init(): i32 {
   hashReset();
   if (!readConfig()) return headWord(L.HEAD_ERROR);
   state.batches_per_epoch = state.order == L.ORDER_EXTERNAL ? 0 : batchesPerEpoch();
+  if (state.batches_per_epoch > MOST_BATCHES) {
+    setError(L.ERROR_CONFIG, L.CONFIG_SAMPLES);
+    return headWord(L.HEAD_ERROR);
+  }
   state.free_batch = NONE;
   partsReset();
   stagingReset();
@@ -55,6 +62,11 @@ export function step(now_ns: f64): i32 {
     return 0;
   }
   const events = headWord(L.HEAD_EVENT_TAIL) - headWord(L.HEAD_EVENT_HEAD);
+  if (events > <u32>L.EVENT_RING_RECORDS) {
+    // The host wrote over records that were never read.
+    setError(L.ERROR_CAPACITY, 0);
+    return 0;
+  }
   const actions_before = headWord(L.HEAD_ACTION_TAIL);
   if (!advanceClock(now_ns)) return 0;
   setHeadWord(L.HEAD_FLAGS, headWord(L.HEAD_FLAGS) & ~L.FLAG_MORE);
@@ -72,7 +84,8 @@ export function step(now_ns: f64): i32 {
 
 /** Row at a position of an epoch's order; NaN where there is none (external order, or past the end). */
 export function orderRow(epoch: f64, position: f64): f64 {
-  if (!state.initialised || state.order == L.ORDER_EXTERNAL || !(position >= 0) || <u64>position >= state.samples) return NaN;
+  if (!state.initialised || state.order == L.ORDER_EXTERNAL || !(epoch >= 0 && epoch <= 2147483647)) return NaN;
+  if (!(position >= 0 && position < <f64>state.samples)) return NaN;
   return <f64>rowAt(<u32>epoch, <u64>position);
 }
 
@@ -87,7 +100,7 @@ export function stagingBytes(): f64 {
 // ---- time ---------------------------------------------------------------------------------------
 
 function advanceClock(now_ns: f64): bool {
-  if (!(now_ns >= state.now_ns) || now_ns > 9007199254740991.0) {
+  if (!(now_ns >= state.now_ns) || now_ns > MOST_WHOLE) {
     setError(L.ERROR_CLOCK, 0);
     return false;
   }
@@ -129,7 +142,7 @@ function word(record: usize, index: i32): u32 {
 @inline
 function wide(record: usize, half: i32): u64 {
   const value = load<f64>(record + 8 * half);
-  return value >= 0 && value <= 9007199254740991.0 ? <u64>value : u64.MAX_VALUE;
+  return value >= 0 && value <= MOST_WHOLE ? <u64>value : u64.MAX_VALUE;
 }
 
 // @ts-ignore: decorator
@@ -161,7 +174,7 @@ function takeEvent(record: usize): void {
         attempt,
         word(record, L.FAILED_W_CLASS),
         duration(record, L.FAILED_D_RETRY_AFTER_NS),
-        <u64>duration(record, L.FAILED_D_BYTES),
+        <u64>min(duration(record, L.FAILED_D_BYTES), MOST_WHOLE),
       );
     case L.EVENT_PLACED:
       return onPlaced(id);
@@ -195,7 +208,7 @@ function onWaiting(index: u32): void {
 function onLimit(bytes: u64): void {
   const most = <u64>configSlot(L.CONFIG_MEMORY_BYTES);
   if (bytes == 0 || bytes == u64.MAX_VALUE) return setError(L.ERROR_EVENT, L.EVENT_LIMIT);
-  state.memory_limit = min(bytes, most);
+  shareMemory(min(bytes, most));
   windowShrinks();
 }
 
@@ -203,11 +216,11 @@ function onLimit(bytes: u64): void {
 
 /** Emits what follows from the state; returns why dispatch ended. */
 function emit(): u32 {
+  if (!finishDelivery()) return 0;
   if (state.fail_code != 0) {
     emitFailure();
     return 0;
   }
-  if (isDelivering() && !deliver()) return 0;
   emitSkips();
   emitCancels();
   emitPlaces();

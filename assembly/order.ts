@@ -7,7 +7,10 @@ import { ORDER_BLOCK, ORDER_NONE, ORDER_SAMPLE, TAIL_DROP, TAIL_PARTIAL } from '
 import { draw, mix } from './random';
 import { state } from './state';
 
-const ROUNDS: u32 = 8;
+const ROUNDS: i32 = 8;
+// Halves of a few bits mix little in a round; with so many, every permutation of a handful is as likely as any other.
+const FEW: u64 = 256;
+const ROUNDS_OF_FEW: i32 = 32;
 const STREAM_SAMPLE: u64 = 1;
 const STREAM_BLOCK: u64 = 2;
 const STREAM_GROUP: u64 = 3;
@@ -15,6 +18,12 @@ const STREAM_GROUP: u64 = 3;
 /** Key of one permutation: a stream of (seed, epoch). */
 export function orderKey(epoch: u32, stream: u64): u64 {
   return mix(mix(state.seed ^ mix(stream)) + <u64>epoch);
+}
+
+// @ts-ignore: decorator
+@inline
+function roundsFor(n: u64): i32 {
+  return n <= FEW ? ROUNDS_OF_FEW : ROUNDS;
 }
 
 /** Image of x under the keyed permutation of [0, n). */
@@ -25,11 +34,12 @@ export function permute(key: u64, n: u64, x: u64): u64 {
   const high_bits = max<u32>(1, bits - low_bits);
   const low_mask = (<u64>1 << low_bits) - 1;
   const high_mask = (<u64>1 << high_bits) - 1;
+  const rounds = roundsFor(n);
   let y = x;
   do {
     let low = y & low_mask;
     let high = y >> low_bits;
-    for (let round: u32 = 0; round < ROUNDS; round += 2) {
+    for (let round: i32 = 0; round < rounds; round += 2) {
       low ^= draw(key ^ high, round) & low_mask;
       high ^= draw(key ^ low, round + 1) & high_mask;
     }
@@ -106,7 +116,7 @@ export function unpermute(key: u64, n: u64, y: u64): u64 {
   do {
     let low = x & low_mask;
     let high = x >> low_bits;
-    for (let round: i32 = ROUNDS - 2; round >= 0; round -= 2) {
+    for (let round: i32 = roundsFor(n) - 2; round >= 0; round -= 2) {
       high ^= draw(key ^ low, round + 1) & high_mask;
       low ^= draw(key ^ high, round) & low_mask;
     }

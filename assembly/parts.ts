@@ -6,7 +6,8 @@ import { batchSettled } from './batches';
 import { concurrencyDone, concurrencyThrottled, rateSucceeded } from './concurrency';
 import { giveUp } from './failure';
 import { latencyAdd } from './latency';
-import { attemptsFor, backoffNs, heapPush } from './retry';
+import { HEAP_BACKOFF, heapPush } from './heap';
+import { LONGEST_RETRY_AFTER_NS, attemptsFor, backoffNs, retrySawFailure, retrySawSuccess, retrySucceeded } from './retry';
 import { stagingFree } from './staging';
 import { count, state } from './state';
 import {
@@ -47,13 +48,17 @@ export function requestId(index: u32): u32 {
   return ((partAt(index).generation & GENERATION_MASK) << INDEX_BITS) | index;
 }
 
-/** A part record, or NONE while all are in use. */
+export function partsLeft(): bool {
+  return state.free_part != NONE || state.parts_used < <u32>L.MAX_REQUESTS;
+}
+
+/** A part record; only while `partsLeft`. */
 export function takePart(): u32 {
   let index = state.free_part;
   if (index != NONE) {
     state.free_part = partAt(index).list_next;
   } else {
-    if (state.parts_used >= <u32>L.MAX_REQUESTS) return NONE;
+    assert(state.parts_used < <u32>L.MAX_REQUESTS);
     index = state.parts_used;
     state.parts_used += 1;
     partAt(index).generation = 0;
@@ -259,10 +264,13 @@ export function onFetched(id: u32, attempt: u32, bytes: u64, at_ns: f64): void {
   if (end & END_UNKNOWN) return;
   const hedge = (end & END_HEDGE) != 0;
   if (silent) latencyAdd(at_ns - (hedge ? part.hedge_sent_ns : part.sent_ns));
-  count(L.COUNTER_BYTES_FETCHED, <f64>bytes);
+  const received = min(bytes, part.length); // a host that reports more, or nonsense, does not enter the sums
+  count(L.COUNTER_BYTES_FETCHED, <f64>received);
   rateSucceeded();
-  concurrencyDone(<f64>bytes);
+  retrySawSuccess();
+  concurrencyDone(<f64>received);
   if (bytes != part.length) return legFailed(index, hedge, L.CLASS_SHORT, 0);
+  if (part.tries > 0) retrySucceeded();
   if (part.state == PART_DRAINING) return releaseIfDrained(index);
   if (part.state == PART_PLACING) return;
   if (hedge) return hedgeWon(index);
@@ -313,6 +321,7 @@ export function onFetchFailed(id: u32, attempt: u32, failure: u32, retry_after_n
     count(L.COUNTER_THROTTLES, 1);
     concurrencyThrottled();
   }
+  if (!(end & END_CANCELLED)) retrySawFailure();
   // An attempt that the host ended by itself is as good as one that was cut.
   const asked = (end & END_CANCELLED) != 0;
   const known = failure > 0 && failure < <u32>L.CLASS_COUNT ? failure : <u32>L.CLASS_INTERNAL;
@@ -354,14 +363,14 @@ function retryOrGiveUp(index: u32, failure: u32, retry_after_ns: f64, code: u32)
     return finish(index);
   }
   part.state = PART_BACKOFF;
-  part.retry_at_ns = replay ? state.now_ns : state.now_ns + backoffNs(part.tries, retry_after_ns);
-  part.sequence = state.sequence++;
   batch.backing_off += 1;
   if (failure == L.CLASS_THROTTLED) batch.throttled += 1;
-  heapPush(index);
+  part.not_before_ns = state.now_ns + min(retry_after_ns, LONGEST_RETRY_AFTER_NS);
+  const at_ns = replay ? state.now_ns : state.now_ns + backoffNs(part.tries, retry_after_ns);
+  heapPush(HEAP_BACKOFF, index, <u64>at_ns, state.sequence++);
 }
 
-/** The part left the retry heap. */
+/** The part leaves the heaps. */
 export function backoffOver(part: Part): void {
   const batch = batchAt(part.batch);
   batch.backing_off -= 1;

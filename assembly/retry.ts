@@ -1,7 +1,10 @@
 // The one retry layer. A part that failed waits in a heap for its time: exponential backoff with seeded jitter, never
-// before what the store asked for. Retries may be at most a share of first attempts (plus a trickle, so that the last part
-// of a run cannot starve): beyond it they wait, they do not fail. An attempt that met a stale connection is replayed once at
-// once and counts for nothing.
+// before what the store asked for. Each retry takes a token. First attempts earn a share of one, and a retry that brings
+// the bytes gives its token back with that share on top: so retries that fail again are bounded, and after an outage those
+// that waited go out as fast as the store answers. A trickle keeps the last part of a run from starving. Without a token
+// retries wait, they do not fail. Those whose time has come go in the order in which their batches are needed: when tokens
+// are scarce, the first part uses up its attempts first, so a store that is gone for good ends the run within the waits of
+// one part, however many others failed. An attempt that met a stale connection is replayed once at once and counts for nothing.
 import {
   CLASS_ARCHIVED,
   CLASS_CHANGED,
@@ -17,15 +20,16 @@ import {
   CLASS_SHORT,
   CLASS_TLS,
 } from './layout';
+import { HEAP_BACKOFF, heapLength, heapPart, heapRebuild } from './heap';
 import { draw, fraction } from './random';
 import { state } from './state';
-import { Part, RETRY_HEAP, partAt } from './tables';
+import { partAt } from './tables';
 
 const TRICKLE_PER_S: f64 = 10;
 const MOST_TOKENS: f64 = 256;
 // Wrong bodies are mostly deterministic: a few tries, not a long wait for the same answer.
 const WRONG_BODY_ATTEMPTS: u32 = 4;
-const LONGEST_RETRY_AFTER_NS: f64 = 60e9;
+export const LONGEST_RETRY_AFTER_NS: f64 = 60e9;
 const JITTER_STREAM: u64 = 0x6a69747465720000;
 
 /** Attempts that a failure of this class may use up; 1: it is final. */
@@ -61,6 +65,36 @@ export function backoffNs(tries: u32, retry_after_ns: f64): f64 {
   return ceil(max(wait, min(retry_after_ns, LONGEST_RETRY_AFTER_NS)));
 }
 
+// ---- the end of an outage -----------------------------------------------------------------------
+
+const OUTAGE_NS: f64 = 500e6;
+const OUTAGE_FAILURES: u32 = 8;
+const OUTAGE_STREAM: u64 = 0x6f75746167650000;
+
+export function retrySawFailure(): void {
+  state.failed_since += 1;
+}
+
+/**
+ * The first success after an outage: waits that grew while nothing answered have lost their reason, and one part that sleeps
+ * on holds up its whole batch. They are drawn anew, as if these were first retries; what the store asked for stays.
+ */
+export function retrySawSuccess(): void {
+  if (state.failed_since >= OUTAGE_FAILURES && state.now_ns - state.success_ns >= OUTAGE_NS) hurry();
+  state.failed_since = 0;
+  state.success_ns = state.now_ns;
+}
+
+function hurry(): void {
+  for (let i: u32 = 0; i < heapLength(HEAP_BACKOFF); i++) {
+    const part = partAt(heapPart(HEAP_BACKOFF, i));
+    const wait = state.retry_base_ns * fraction(draw(state.seed ^ OUTAGE_STREAM, state.jitter_draws++));
+    const at = <u64>max(part.not_before_ns, ceil(state.now_ns + wait));
+    part.heap_key = min(part.heap_key, at);
+  }
+  heapRebuild(HEAP_BACKOFF);
+}
+
 // ---- budget -------------------------------------------------------------------------------------
 
 export function retryReset(): void {
@@ -70,6 +104,11 @@ export function retryReset(): void {
 
 export function retryEarn(): void {
   state.retry_tokens = min(MOST_TOKENS, state.retry_tokens + state.retry_budget);
+}
+
+/** A part that had failed before is there. */
+export function retrySucceeded(): void {
+  state.retry_tokens = min(MOST_TOKENS, state.retry_tokens + 1 + state.retry_budget);
 }
 
 export function retryAllowed(): bool {
@@ -84,59 +123,4 @@ export function retryTake(): void {
 
 export function retryNextNs(): f64 {
   return ceil(state.now_ns + ((1 - state.retry_tokens) * 1e9) / TRICKLE_PER_S) + 1;
-}
-
-// ---- heap by (time, sequence) -------------------------------------------------------------------
-
-// @ts-ignore: decorator
-@inline
-function heapAt(index: u32): u32 {
-  return load<u32>(RETRY_HEAP + <usize>(index << 2));
-}
-
-// @ts-ignore: decorator
-@inline
-function heapSet(index: u32, part: u32): void {
-  store<u32>(RETRY_HEAP + <usize>(index << 2), part);
-}
-
-function before(a: Part, b: Part): bool {
-  return a.retry_at_ns < b.retry_at_ns || (a.retry_at_ns == b.retry_at_ns && a.sequence < b.sequence);
-}
-
-export function heapPush(part: u32): void {
-  let at = state.heap_length;
-  state.heap_length += 1;
-  while (at > 0) {
-    const parent = (at - 1) >> 1;
-    if (!before(partAt(part), partAt(heapAt(parent)))) break;
-    heapSet(at, heapAt(parent));
-    at = parent;
-  }
-  heapSet(at, part);
-}
-
-/** The part whose time comes first; only while the heap is not empty. */
-// @ts-ignore: decorator
-@inline
-export function heapTop(): u32 {
-  return heapAt(0);
-}
-
-export function heapPop(): u32 {
-  const top = heapAt(0);
-  state.heap_length -= 1;
-  const length = state.heap_length;
-  const last = heapAt(length);
-  let at: u32 = 0;
-  for (;;) {
-    let child: u32 = 2 * at + 1;
-    if (child >= length) break;
-    if (child + 1 < length && before(partAt(heapAt(child + 1)), partAt(heapAt(child)))) child += 1;
-    if (!before(partAt(heapAt(child)), partAt(last))) break;
-    heapSet(at, heapAt(child));
-    at = child;
-  }
-  if (length > 0) heapSet(at, last);
-  return top;
 }

@@ -34,6 +34,9 @@ export class State {
   landing_bytes: u64; // of each consumer
   staging_bytes: u64;
   memory_used: u64;
+  landing_limit: u64; // of each consumer, under the budget that holds now
+  staging_limit: u64;
+  staging_used: u64;
   // policy
   window_adaptive: u32;
   concurrency_adaptive: u32;
@@ -85,7 +88,10 @@ export class State {
   segment_head: u32; // free-running
   segment_tail: u32;
   // retries
-  heap_length: u32;
+  success_ns: f64; // of the last attempt that brought its bytes
+  failed_since: u32; // attempts that failed since then
+  backoff_length: u32;
+  due_length: u32;
   sequence: u32;
   retry_tokens: f64;
   retry_tokens_ns: f64;

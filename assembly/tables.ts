@@ -45,6 +45,8 @@ export class Consumer {
   open_bytes: u64; // landing bytes of batches that hold landing memory
   outstanding_positions: u32; // external order: positions taken and not yet delivered
   window_bound: u32; // the window was what held the next batch back
+  open_batches: u32; // records in use
+  reserved: u32;
 }
 
 export const BATCH_FREE: u32 = 0;
@@ -112,7 +114,7 @@ export class Extent {
 
 export const PART_FREE: u32 = 0;
 export const PART_ACTIVE: u32 = 1; // one or two attempts under way
-export const PART_BACKOFF: u32 = 2; // in the retry heap
+export const PART_BACKOFF: u32 = 2; // in a heap: waits for its time, or for its turn
 export const PART_PLACING: u32 = 3;
 export const PART_DRAINING: u32 = 4; // done or given up; a cancelled attempt has not reported yet
 
@@ -152,8 +154,10 @@ export class Part {
   hedged: u32;
   sent_ns: f64;
   hedge_sent_ns: f64;
-  retry_at_ns: f64;
-  sequence: u32; // breaks ties in the retry heap
+  heap_key: u64;
+  heap_tie: u32;
+  not_before_ns: f64; // what the store asked for
+  born: u32; // age among the parts of a batch
   list_next: u32; // free list, cancel queue or place queue
   wait_prev: u32; // list of parts without a first byte, oldest first
   wait_next: u32;
@@ -186,7 +190,8 @@ export const SORT_SCRATCH: usize = SORT_INDEX + MAX_SAMPLES * 4;
 export const PARTS: usize = SORT_SCRATCH + MAX_SAMPLES * 4;
 export const RETRY_HEAP: usize = PARTS + MAX_REQUESTS * offsetof<Part>();
 export const SEGMENTS: usize = RETRY_HEAP + MAX_REQUESTS * 4;
-export const TABLES_END: usize = SEGMENTS + MAX_SEGMENTS * offsetof<Segment>();
+export const DUE_HEAP: usize = SEGMENTS + MAX_SEGMENTS * offsetof<Segment>();
+export const TABLES_END: usize = DUE_HEAP + MAX_REQUESTS * 4;
 
 // @ts-ignore: decorator
 @inline

@@ -27,8 +27,11 @@ export interface ExchangeOwner {
   accepted(exchange: Exchange): void;
   /** All bytes are in the target; a checksum, where there is one, is still to be compared. */
   received(exchange: Exchange, checksum: RunningChecksum | null): void;
-  /** An answer that is no object, read to its end or as far as it matters. */
-  answeredError(exchange: Exchange, status: number, body: string): void;
+  /**
+   * An answer that is no object, read to its end or as far as it matters.
+   * @param target where the object was to go; null where nothing more can be asked on this exchange
+   */
+  answeredError(exchange: Exchange, status: number, body: string, target: Uint8Array | null): void;
   /** The answer is not what was asked for. */
   mismatched(exchange: Exchange, name: FailureName, what: string): void;
   disconnected(exchange: Exchange, failure: SocketFailure, cause: Error): void;
@@ -183,10 +186,10 @@ export class Exchange implements Dispatcher.DispatchHandler {
   onComplete(): void {
     this.answersOnSocket++;
     if (this.phase !== BODY) return;
-    const { checksum, isError, errorBody, status, bytes } = this;
+    const { checksum, isError, errorBody, status, bytes, target } = this;
     const { length } = this.asked;
     this.finish();
-    if (isError) this.owner.answeredError(this, status, errorBody);
+    if (isError) this.owner.answeredError(this, status, errorBody, target);
     else if (bytes < length) {
       this.owner.mismatched(this, 'short', `the body ended after ${bytes} of ${length} bytes`);
     } else this.owner.received(this, checksum);
@@ -201,7 +204,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
     };
     const { isError, errorBody, status } = this;
     this.finish();
-    if (isError) this.owner.answeredError(this, status, errorBody);
+    if (isError) this.owner.answeredError(this, status, errorBody, null);
     else this.owner.disconnected(this, socketFailure(error, progress), error);
   }
 
@@ -214,7 +217,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
     if (this.errorBytes <= ERROR_BODY_READ_BYTES) return;
     const { status, errorBody } = this;
     this.kill();
-    this.owner.answeredError(this, status, errorBody);
+    this.owner.answeredError(this, status, errorBody, null);
   }
 
   /** The rest of the answer is of no use: the connection goes with it. */

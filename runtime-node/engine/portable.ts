@@ -119,14 +119,7 @@ class PortableEngine implements GetEngine, ExchangeOwner {
     exchange.credentials = this.access.credentials?.current() ?? null;
     this.attempts.runsOn(exchange);
     this.deadlines.start();
-
-    const { parameters } = this;
-    parameters.path = path;
-    parameters.offset = offset;
-    parameters.length = length;
-    parameters.whole = whole;
-    parameters.etag = exchange.ifMatch ? etag : null;
-    exchange.begin(this.requests.make(parameters, exchange.credentials), target);
+    this.send(exchange, path, target);
   }
 
   cancel(id: number, attempt: number): void {
@@ -190,7 +183,11 @@ class PortableEngine implements GetEngine, ExchangeOwner {
     this.connections.release(exchange);
   }
 
-  answeredError(exchange: Exchange, status: number, body: string): void {
+  answeredError(exchange: Exchange, status: number, body: string, target: Uint8Array | null): void {
+    if (status === 412 && exchange.ifMatch && target !== null) {
+      this.askWithoutIfMatch(exchange, target);
+      return;
+    }
     const request = this.answeredRequest(exchange.credentials, exchange.ifMatch);
     const failure = answerFailure(status, exchange.headers, body, request);
     const ifMatchRefused = failure.name === 'server' && refusesIfMatch(status, failure.s3Code, request);
@@ -222,6 +219,31 @@ class PortableEngine implements GetEngine, ExchangeOwner {
 
   disconnected(exchange: Exchange, failure: SocketFailure, cause: Error): void {
     this.end(exchange, failure.name, { message: failure.what, status: exchange.status || undefined, cause });
+  }
+
+  // ---- requests -----------------------------------------------------------------------------------
+
+  /** Sends the GET that the exchange's fields describe. */
+  private send(exchange: Exchange, path: string, target: Uint8Array): void {
+    const { parameters } = this;
+    const { offset, length, objectSize, etag } = exchange.asked;
+    parameters.path = path;
+    parameters.offset = offset;
+    parameters.length = length;
+    parameters.whole = offset === 0 && length === objectSize;
+    parameters.etag = exchange.ifMatch ? etag : null;
+    exchange.begin(this.requests.make(parameters, exchange.credentials), target);
+  }
+
+  /**
+   * A 412 does not say which version is there now, and its user must know. So the same is asked once more without the condition:
+   * the answer's ETag is compared before a byte of it is used.
+   */
+  private askWithoutIfMatch(exchange: Exchange, target: Uint8Array): void {
+    const path = encodeObjectPath(this.access.pathPrefix, exchange.key);
+    if (path === null) throw new Error('a key was answered that has no path');
+    exchange.ifMatch = false;
+    this.send(exchange, path, target);
   }
 
   // ---- ends ---------------------------------------------------------------------------------------

@@ -41,6 +41,9 @@ export interface JobSpec {
 
 export const DEFAULT_MEMORY_BYTES = 512 * 2 ** 20;
 
+/** The core numbers batches with 32 bits. */
+const MOST_BATCHES = 2 ** 32 - 2;
+
 interface Range {
   readonly option: string;
   readonly slot: number;
@@ -66,7 +69,7 @@ const RANGES = {
   maxSkips: { option: 'max-skips', slot: layout.CONFIG_MAX_SKIPS, min: 0, max: 2 ** 31 - 1 },
 } as const satisfies Record<string, Range>;
 
-/** Defaults of the job's numbers. */
+/** Defaults of the job's numbers and words. */
 const DEFAULTS = {
   worldSize: 1,
   rank: 0,
@@ -76,6 +79,10 @@ const DEFAULTS = {
   startBatch: 0,
   memoryBytes: DEFAULT_MEMORY_BYTES,
   maxSkips: 0,
+  seed: 0,
+  shuffle: 'sample',
+  tail: 'drop',
+  onError: 'fail',
 };
 
 /** Range of a job's number by the option's name, for parsers and help. */
@@ -93,12 +100,12 @@ export function jobConfig(job: JobSpec, policy: Policy): Float64Array {
   for (const [name, range] of Object.entries(RANGES)) {
     config[range.slot] = wholeNumber(given[name as keyof typeof RANGES], range);
   }
-  const seed = seedWords(given.seed ?? 0);
+  const seed = seedWords(given.seed);
   config[layout.CONFIG_SEED_LO] = seed.lo;
   config[layout.CONFIG_SEED_HI] = seed.hi;
-  config[layout.CONFIG_ORDER] = word(given.shuffle ?? 'sample', SHUFFLES, 'shuffle');
-  config[layout.CONFIG_TAIL] = word(given.tail ?? 'drop', TAILS, 'tail');
-  config[layout.CONFIG_ON_ERROR] = word(given.onError ?? 'fail', ON_ERRORS, 'on-error');
+  config[layout.CONFIG_ORDER] = word(given.shuffle, SHUFFLES, 'shuffle');
+  config[layout.CONFIG_TAIL] = word(given.tail, TAILS, 'tail');
+  config[layout.CONFIG_ON_ERROR] = word(given.onError, ON_ERRORS, 'on-error');
   config[layout.CONFIG_STAGED] = given.staged ? 1 : 0;
   for (const s of SETTINGS) if (s.slot !== null) config[s.slot] = policy.values.get(s.name)!;
   checkTogether(config);
@@ -128,6 +135,20 @@ function checkTogether(config: Float64Array): void {
       `1..${Math.floor(layout.MAX_SAMPLES / consumers)} for ${consumers} consumers`,
     );
   }
+  if (batchesOf(config) > MOST_BATCHES) {
+    throw outOfRange(
+      'samples',
+      config[layout.CONFIG_SAMPLES],
+      `1..${MOST_BATCHES} global batches of an epoch`,
+    );
+  }
+}
+
+function batchesOf(config: Float64Array): number {
+  return Math.ceil(
+    config[layout.CONFIG_SAMPLES]! /
+      (config[layout.CONFIG_BATCH_SAMPLES]! * config[layout.CONFIG_WORLD_SIZE]!),
+  );
 }
 
 function wholeNumber(value: unknown, { option, min, max }: Range): number {

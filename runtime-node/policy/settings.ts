@@ -183,7 +183,7 @@ export const SETTINGS: readonly Setting[] = [
     'ratio',
     [0, 10],
     0.5,
-    'retries allowed as a share of first attempts; beyond it they wait their turn',
+    'retries that fail again, as a share of requests; beyond it retries wait their turn',
   ),
   setting(
     'retry.base',

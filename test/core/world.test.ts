@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import * as layout from '../../assembly/layout.js';
+import type { Core } from '../../runtime-node/core.js';
 import type { FailureName } from '../../runtime-node/engine/failure.js';
 import type { JobSpec } from '../../runtime-node/policy/job.js';
 import { probeCore, type RunReport, runWorld, type World } from '../kit/index.js';
@@ -25,6 +26,10 @@ interface Situation {
   tail: number;
   stepNs: number;
   capPerS: number | null;
+  placeNs: number;
+  cancelNs: number;
+  /** Lower budgets: shares of the first one, by milliseconds. */
+  limits: { atMs: number; share: number }[];
 }
 
 const RETRYABLE: FailureName[] = [
@@ -46,11 +51,11 @@ const situations: fc.Arbitrary<Situation> = fc.record({
     seed: fc.nat(),
     shuffle: fc.constantFrom('none', 'sample', 'block'),
     tail: fc.constantFrom('drop', 'pad', 'partial'),
-    memoryBytes: fc.integer({ min: 40_000, max: 200_000 }),
+    memoryBytes: fc.integer({ min: 90_000, max: 300_000 }),
     staged: fc.boolean(),
-    worldSize: fc.integer({ min: 3, max: 4 }),
+    worldSize: fc.integer({ min: 4, max: 5 }),
     rank: fc.constantFrom(0, 1),
-    consumers: fc.integer({ min: 1, max: 2 }),
+    consumers: fc.integer({ min: 1, max: 3 }),
   }) as fc.Arbitrary<JobSpec>,
   preset: fc.constantFrom('sync', 'readahead', 'os2g'),
   set: fc.record(
@@ -64,6 +69,12 @@ const situations: fc.Arbitrary<Situation> = fc.record({
       'order.block_samples': fc.integer({ min: 1, max: 9 }),
       'order.group_blocks': fc.integer({ min: 1, max: 4 }),
       'retry.attempts': fc.constant(200),
+      'retry.budget': fc.constantFrom(0, 0.5, 10),
+      'retry.base': fc.constantFrom('1us', '1ms', '100ms'),
+      'retry.cap': fc.constantFrom('1ms', '1s'),
+      'rate.mode': fc.constantFrom('off', 'adaptive'),
+      'window.initial_bytes': fc.constantFrom('1B', '1KiB', '64KiB'),
+      'window.samples': fc.integer({ min: 1, max: 30 }),
       'concurrency.max': fc.integer({ min: 1, max: 40 }),
       'staging.share': fc.constantFrom(0, 0.2, 0.5),
     },
@@ -79,6 +90,12 @@ const situations: fc.Arbitrary<Situation> = fc.record({
   tail: fc.constantFrom(1, 1, 30),
   stepNs: fc.constantFrom(0, 1e6, 5e7),
   capPerS: fc.constantFrom(null, null, 200),
+  placeNs: fc.constantFrom(0, 1000, 30e6),
+  cancelNs: fc.constantFrom(0, 1e6, 1e8),
+  limits: fc.array(
+    fc.record({ atMs: fc.integer({ min: 0, max: 500 }), share: fc.constantFrom(0.6, 0.8, 0.9, 1) }),
+    { maxLength: 3 },
+  ),
 });
 
 function worldOf(s: Situation): World {
@@ -99,13 +116,19 @@ function worldOf(s: Situation): World {
     },
     requestsPerS: s.capPerS ? () => s.capPerS! : undefined,
     stepNs: s.stepNs,
+    placeNs: s.placeNs,
+    cancelNs: s.cancelNs,
+    limits: s.limits.map(({ atMs, share }) => ({
+      atNs: atMs * 1e6,
+      bytes: share * (s.job.memoryBytes ?? 0),
+    })),
     placeFault: (draw) => draw() < s.faultShare / 4,
   };
 }
 
-async function play(s: Situation): Promise<RunReport> {
+async function play(s: Situation): Promise<RunReport & { core: Core }> {
   const probe = await probeCore({ job: s.job, preset: s.preset, set: s.set });
-  return runWorld(probe, worldOf(s));
+  return { ...runWorld(probe, worldOf(s)), core: probe.core };
 }
 
 test('exactly once, in order, every byte right, within the budget, over random worlds', async () => {
@@ -114,7 +137,7 @@ test('exactly once, in order, every byte right, within the budget, over random w
       const report = await play(s);
       assert.is(report.failed, null);
       assert.ok(report.ended);
-      checkOrder(s.job, report);
+      checkOrder(s.job, report, report.core);
       const charged = Object.values(report.stallsNs).reduce((a, b) => a + b, 0);
       assert.is(charged, report.stalledNs, 'every stalled nanosecond is charged to one cause');
     }),
@@ -123,7 +146,7 @@ test('exactly once, in order, every byte right, within the budget, over random w
 });
 
 /** Every rank of this core got every one of its batches once, in order, with the samples of its share. */
-function checkOrder(job: JobSpec, report: RunReport): void {
+function checkOrder(job: JobSpec, report: RunReport, core: Core): void {
   const { samples, batchSamples, worldSize = 1, rank = 0, consumers = 1, epochs = 1, tail } = job;
   const globalBatch = batchSamples * worldSize;
   const batches = tail === 'drop' ? Math.floor(samples / globalBatch) : Math.ceil(samples / globalBatch);
@@ -134,19 +157,48 @@ function checkOrder(job: JobSpec, report: RunReport): void {
       for (let batch = 0; batch < batches; batch++) {
         const rest = samples - batch * globalBatch;
         const r = rank + consumer;
-        const share =
-          tail === 'partial' && rest < globalBatch
-            ? Math.floor((rest * (r + 1)) / worldSize) - Math.floor((rest * r) / worldSize)
-            : batchSamples;
-        if (share > 0) wanted.push(`${epoch}/${batch}/${share}`);
+        const isShort = tail === 'partial' && rest < globalBatch;
+        const from = isShort ? Math.floor((rest * r) / worldSize) : r * batchSamples;
+        const share = isShort ? Math.floor((rest * (r + 1)) / worldSize) - from : batchSamples;
+        const rows = Array.from({ length: share }, (_, i) =>
+          core.orderRow(epoch, (batch * globalBatch + from + i) % samples),
+        );
+        if (share > 0) wanted.push(`${epoch}/${batch}: ${rows}`);
       }
     }
     assert.equal(
-      got.map((b) => `${b.epoch}/${b.batch}/${b.rows.length}`),
+      got.map((b) => `${b.epoch}/${b.batch}: ${b.rows}`),
       wanted,
     );
   }
 }
+
+test('with skips: every hole is told, named and counted, and all else is as it should be', async () => {
+  await fc.assert(
+    fc.asyncProperty(situations, async (drawn) => {
+      const s: Situation = {
+        ...drawn,
+        job: { ...drawn.job, onError: 'skip', maxSkips: 1e6 },
+        set: { ...drawn.set, 'retry.attempts': 2 },
+        faults: ['not_found', 'checksum', ...drawn.faults],
+        faultShare: 0.2,
+      };
+      const report = await play(s);
+      assert.is(report.failed, null);
+      checkOrder(s.job, report, report.core);
+      const holes = report.batches.flatMap((b) =>
+        b.skipped.map((row) => `${b.consumer}/${b.epoch}/${b.batch}/${row}`),
+      );
+      const named = report.skips.map((k) => `${k.consumer}/${k.epoch}/${k.batch}/${k.row}`);
+      assert.equal(named.sort(), holes.sort());
+      assert.is(report.counter(layout.COUNTER_SKIPPED), holes.length);
+      const delivered = report.batches.reduce((sum, b) => sum + b.rows.length, 0);
+      const counted = report.counter(layout.COUNTER_SAMPLES) + report.counter(layout.COUNTER_PADDED);
+      assert.is(counted, delivered - holes.length);
+    }),
+    { seed: SEED + 3, numRuns: Math.ceil(RUNS / 2), includeErrorInReport: true },
+  );
+});
 
 test('equal input gives an equal hash', async () => {
   await fc.assert(

@@ -1,48 +1,16 @@
 import * as layout from '../../assembly/layout.js';
-import { contentByte, type Draw, seededDraws } from './draws.js';
+import { type Draw, seededDraws } from './draws.js';
+import { VirtualMemory } from './memory.js';
 import type { Probe, SamplePlace } from './probe.js';
 import { DueQueue } from './queue.js';
 import { type Action, type ActionOf, drainActions } from './records.js';
-import {
-  classOf,
-  RequestCap,
-  STALL_NAMES,
-  type VirtualFault,
-  type VirtualRequest,
-  type World,
-} from './world.js';
-
-/** A batch as a trainer got it. */
-export interface DeliveredBatch {
-  consumer: number;
-  epoch: number;
-  batch: number;
-  atNs: number;
-  rows: number[];
-  pads: number;
-  skipped: number[];
-}
-
-export interface RunReport {
-  endNs: number;
-  batches: DeliveredBatch[];
-  ended: boolean;
-  failed: ActionOf<'fail'> | null;
-  skips: ActionOf<'skip'>[];
-  /** Nanoseconds that consumers stalled, as the world saw it, and as the core charged it. */
-  stalledNs: number;
-  stallsNs: Record<(typeof STALL_NAMES)[number], number>;
-  counter: (index: number) => number;
-  mostInFlight: number;
-  memoryPeakBytes: number;
-  throttled: number;
-  runHash: string;
-  steps: number;
-}
+import { type DeliveredBatch, emptyReport, type RunReport, stallsOf } from './report.js';
+import { classOf, RequestCap, type VirtualFault, type VirtualRequest, type World } from './world.js';
 
 type Due =
   | { kind: 'first'; fetch: Flight }
   | { kind: 'end'; fetch: Flight }
+  | { kind: 'cancelled'; fetch: Flight }
   | { kind: 'placed'; place: ActionOf<'place'> }
   | { kind: 'step'; consumer: number; delivered: DeliveredBatch }
   | { kind: 'limit'; bytes: number }
@@ -67,7 +35,25 @@ interface Trainer {
  * @throws Error where the core breaks a rule: wrong bytes, budget exceeded, a deadline in the past, no progress.
  */
 export function runWorld(probe: Probe, world: World): RunReport {
-  return new Run(probe, world).run();
+  const [report] = runWorlds([{ probe, world }]);
+  return report!;
+}
+
+/** A core and its world: one feeder of several. */
+export interface Feeder {
+  probe: Probe;
+  world: World;
+}
+
+/** As `runWorld`, several feeders in one virtual time; they share a store where their worlds share a `cap`. */
+export function runWorlds(feeders: readonly Feeder[]): RunReport[] {
+  const runs = feeders.map(({ probe, world }) => new Run(probe, world));
+  for (const run of runs) run.start();
+  for (;;) {
+    const going = runs.filter((run) => !run.isOver);
+    if (going.length === 0) return runs.map((run) => run.finish());
+    going.reduce((first, run) => (run.nextNs < first.nextNs ? run : first)).advance();
+  }
 }
 
 class Run {
@@ -76,12 +62,11 @@ class Run {
   readonly #draw: Draw;
   readonly #due = new DueQueue<Due>();
   readonly #flights = new Map<string, Flight>();
-  readonly #landing: Uint8Array[];
-  readonly #staging: Uint8Array;
+  readonly #memory: VirtualMemory;
   readonly #trainers: Trainer[];
   readonly #cap: RequestCap | null;
   readonly #place: (row: number) => SamplePlace;
-  readonly #placedAttempts = new Set<string>();
+  readonly #endedAttempts = new Set<string>();
   readonly #report: RunReport;
   #nowNs = 0;
   #requests = 0;
@@ -95,54 +80,44 @@ class Run {
     this.#world = world;
     this.#draw = seededDraws(world.seed);
     const consumers = config[layout.CONFIG_CONSUMERS]!;
-    this.#landing = Array.from({ length: consumers }, () => new Uint8Array(core.landingBytes));
-    this.#staging = new Uint8Array(core.stagingBytes);
     this.#trainers = Array.from({ length: consumers }, () => ({
       queue: [],
       computing: false,
       waitingSinceNs: null,
       ended: false,
     }));
-    this.#cap = world.requestsPerS ? new RequestCap(world.requestsPerS) : null;
+    this.#cap = world.cap ?? null;
+    if (!this.#cap) this.#cap = world.requestsPerS ? new RequestCap(world.requestsPerS) : null;
     this.#place = world.place ?? ((row) => ({ object: row, offset: 0, length: world.sampleBytes ?? 1000 }));
-    this.#report = {
-      endNs: 0,
-      batches: [],
-      ended: false,
-      failed: null,
-      skips: [],
-      stalledNs: 0,
-      stallsNs: Object.fromEntries(STALL_NAMES.map((n) => [n, 0])) as RunReport['stallsNs'],
-      counter: (index) => core.counters[index]!,
-      mostInFlight: 0,
-      memoryPeakBytes: 0,
-      throttled: 0,
-      runHash: '',
-      steps: 0,
-    };
+    this.#memory = new VirtualMemory(core, consumers, this.#place, world.checkBytes !== false);
+    this.#report = emptyReport(core);
   }
 
-  run(): RunReport {
+  start(): void {
     for (const { atNs, bytes } of this.#world.limits ?? []) this.#due.push(atNs, { kind: 'limit', bytes });
     if (this.#world.stopAtNs !== undefined) this.#due.push(this.#world.stopAtNs, { kind: 'stop' });
     this.#trainers.forEach((_, consumer) => {
       this.#next(consumer);
     });
     this.#turn();
-    while (!this.#over()) this.#advance();
-    return this.#finish();
   }
 
-  #over(): boolean {
+  get isOver(): boolean {
     return (
       this.#stopped || this.#report.failed !== null || this.#trainers.every((t) => t.ended && !t.computing)
     );
   }
 
-  #advance(): void {
+  /** When something happens next. */
+  get nextNs(): number {
+    return Math.min(this.#due.nextNs, this.#probe.core.deadlineNs);
+  }
+
+  /** On to the next thing that happens. */
+  advance(): void {
     const deadline = this.#probe.core.deadlineNs;
     if (deadline < this.#nowNs) throw new Error(`deadline ${deadline} lies before now, ${this.#nowNs}`);
-    const nextNs = Math.min(this.#due.nextNs, deadline);
+    const nextNs = this.nextNs;
     if (nextNs === Number.POSITIVE_INFINITY)
       throw new Error(`no progress at ${this.#nowNs} ns: nothing is due`);
     if (nextNs > (this.#world.giveUpNs ?? 3600e9)) throw new Error(`still running at ${nextNs} ns`);
@@ -167,6 +142,9 @@ class Run {
         return;
       case 'end':
         return this.#endFlight(due.fetch);
+      case 'cancelled':
+        if (!due.fetch.over) this.#cut(due.fetch, classOf('cancelled'), 0);
+        return;
       case 'placed':
         return this.#placed(due.place);
       case 'step': {
@@ -213,8 +191,8 @@ class Run {
       case 'fetch':
         return this.#startFlight(action);
       case 'cancel': {
-        const flight = this.#flights.get(`${action.id}/${action.attempt}`);
-        if (flight && !flight.over) this.#cut(flight, classOf('cancelled'), 0);
+        const fetch = this.#flights.get(`${action.id}/${action.attempt}`);
+        if (fetch) this.#due.push(this.#nowNs + (this.#world.cancelNs ?? 0), { kind: 'cancelled', fetch });
         return;
       }
       case 'place':
@@ -247,7 +225,7 @@ class Run {
 
   #startFlight(fetch: ActionOf<'fetch'>): void {
     const name = `${fetch.id}/${fetch.attempt}`;
-    if (this.#flights.has(name) || this.#placedAttempts.has(name))
+    if (this.#flights.has(name) || this.#endedAttempts.has(name))
       throw new Error(`attempt ${name} was sent twice`);
     if (fetch.length < 1) throw new Error('an empty range was requested');
     const request: VirtualRequest = { ...fetch, nowNs: this.#nowNs, index: this.#requests++ };
@@ -278,30 +256,23 @@ class Run {
     if (flight.over) return;
     if (flight.fault) return this.#cut(flight, classOf(flight.fault.class), flight.fault.retryAfterNs ?? 0);
     const { fetch } = flight;
-    const { object } = this.#place(fetch.row);
-    const target = this.#target(fetch);
-    for (let i = 0; i < fetch.length; i++) target[i] = contentByte(object, fetch.offset + i);
+    this.#memory.write(fetch);
     this.#land(flight);
     this.#probe.core.events.fetched(this.#nowNs, fetch.id, fetch.attempt, fetch.length);
   }
 
-  /** A failed attempt may leave anything in its target, up to the moment of its end. */
   #cut(flight: Flight, failureClass: number, retryAfterNs: number): void {
     const { fetch } = flight;
-    this.#target(fetch).fill(0xee);
+    this.#memory.spoil(fetch);
     this.#land(flight);
     this.#probe.core.events.failed(this.#nowNs, fetch.id, fetch.attempt, failureClass, 0, retryAfterNs, 0);
   }
 
   #land(flight: Flight): void {
+    const name = `${flight.fetch.id}/${flight.fetch.attempt}`;
     flight.over = true;
-    this.#flights.delete(`${flight.fetch.id}/${flight.fetch.attempt}`);
-  }
-
-  #target(fetch: ActionOf<'fetch'>): Uint8Array {
-    const memory = fetch.staged ? this.#staging : this.#landing[fetch.consumer]!;
-    if (fetch.target + fetch.length > memory.length) throw new Error('a target outside its memory');
-    return memory.subarray(fetch.target, fetch.target + fetch.length);
+    this.#flights.delete(name);
+    this.#endedAttempts.add(name);
   }
 
   #placed(place: ActionOf<'place'>): void {
@@ -309,9 +280,7 @@ class Run {
     if (this.#world.placeFault?.(this.#draw)) {
       return events.placeFailed(this.#nowNs, place.id, place.attempt, classOf('transfer'));
     }
-    const landing = this.#landing[place.consumer]!;
-    if (place.target + place.length > landing.length) throw new Error('a place outside landing memory');
-    landing.set(this.#staging.subarray(place.from, place.from + place.length), place.target);
+    this.#memory.move(place);
     events.placed(this.#nowNs, place.id, place.attempt);
   }
 
@@ -333,23 +302,8 @@ class Run {
     if (sample.index !== opened.batch.rows.length) throw new Error('samples out of order');
     opened.batch.rows.push(sample.row);
     if (sample.skipped) opened.batch.skipped.push(sample.row);
-    else this.#verify(sample, opened.deliver);
+    else this.#memory.verify(sample, opened.deliver);
     if (opened.batch.rows.length === opened.deliver.samples) this.#closeBatch();
-  }
-
-  #verify(sample: ActionOf<'sample'>, deliver: ActionOf<'deliver'>): void {
-    const { object, offset, length } = this.#place(sample.row);
-    if (sample.length !== length || sample.offset !== offset)
-      throw new Error(`row ${sample.row} has another place`);
-    if (sample.target < deliver.offset || sample.target + length > deliver.offset + deliver.length) {
-      throw new Error('a sample outside its batch');
-    }
-    const landing = this.#landing[sample.consumer]!;
-    for (let i = 0; i < length; i++) {
-      if (landing[sample.target + i] !== contentByte(object, offset + i)) {
-        throw new Error(`wrong byte ${i} of row ${sample.row}, epoch ${sample.epoch}, batch ${sample.batch}`);
-      }
-    }
   }
 
   #closeBatch(): void {
@@ -377,13 +331,11 @@ class Run {
     }
   }
 
-  #finish(): RunReport {
+  finish(): RunReport {
     const report = this.#report;
     report.endNs = this.#nowNs;
     report.ended = this.#trainers.every((t) => t.ended);
-    STALL_NAMES.forEach((name, cause) => {
-      report.stallsNs[name] = report.counter(layout.COUNTER_STALL_NS + cause);
-    });
+    report.stallsNs = stallsOf(this.#probe.core);
     report.runHash = this.#probe.core.runHash;
     return report;
   }

@@ -36,8 +36,14 @@ export interface World {
   fault?: (request: VirtualRequest, draw: Draw) => VirtualFault | null;
   /** Requests a second that the store takes; above it, 503 at once. A token bucket 0.1 s deep. */
   requestsPerS?: (nowNs: number) => number;
+  /** The same cap, shared with other feeders of `runWorlds`. */
+  cap?: RequestCap;
+  /** False: no byte is moved or compared, so that samples may have their real sizes in tables of timings. Default true. */
+  checkBytes?: boolean;
   /** Compute time of a batch. */
   stepNs: number;
+  /** From a CANCEL to the attempt's end, unless it ends by itself before; default 0. */
+  cancelNs?: number;
   /** Time of a move from staging to landing memory. */
   placeNs?: number;
   /** What goes wrong with a move. */
@@ -53,6 +59,8 @@ export interface World {
 
 /** A token bucket in virtual time. */
 export class RequestCap {
+  /** Requests refused so far. */
+  refused = 0;
   readonly #rate: (nowNs: number) => number;
   #tokens: number;
   #lastNs = 0;
@@ -67,7 +75,10 @@ export class RequestCap {
     const rate = this.#rate(nowNs);
     this.#tokens = Math.min(rate * 0.1, this.#tokens + ((nowNs - this.#lastNs) * rate) / 1e9);
     this.#lastNs = nowNs;
-    if (this.#tokens < 1) return false;
+    if (this.#tokens < 1) {
+      this.refused++;
+      return false;
+    }
     this.#tokens -= 1;
     return true;
   }
