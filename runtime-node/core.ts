@@ -25,7 +25,6 @@ const EVENT_MASK = layout.EVENT_RING_RECORDS - 1;
 const ACTION_WORD = layout.ACTION_RING_OFFSET >> 2;
 const ACTION_MASK = layout.ACTION_RING_RECORDS - 1;
 
-
 /** The host's end of the event ring: one method an event, numbers only, every word of a record written. */
 export class EventRing {
   readonly #u32: Uint32Array;
@@ -188,9 +187,9 @@ export class Core {
     const bytes =
       build instanceof Uint8Array ? build : readFileSync(corePath(build ?? buildFromEnvironment()));
     const sha256 = createHash('sha256').update(bytes).digest('hex');
-    const module = await compiled(bytes, sha256);
+    const module = compiled(bytes, sha256);
     let memory: WebAssembly.Memory | null = null;
-    const instance = await WebAssembly.instantiate(module, await importsOf(module, () => memory));
+    const instance = new WebAssembly.Instance(module, await importsOf(module, () => memory));
     memory = instance.exports.memory as WebAssembly.Memory;
     const exports = instance.exports as unknown as CoreExports;
     if (typeof exports.step !== 'function' || typeof exports.init !== 'function') {
@@ -318,20 +317,25 @@ function buildFromEnvironment(): CoreBuild {
   );
 }
 
-const modules = new Map<string, Promise<WebAssembly.Module>>();
+const modules = new Map<string, WebAssembly.Module>();
 
-function compiled(bytes: Uint8Array, sha256: string): Promise<WebAssembly.Module> {
+/**
+ * Compiled at once, not in the background: the module is small, and Node 20 can lock up where a process waits for nothing but
+ * an asynchronous compilation (nodejs/node#54918).
+ */
+function compiled(bytes: Uint8Array, sha256: string): WebAssembly.Module {
   let module = modules.get(sha256);
   if (!module) {
-    module = WebAssembly.compile(new Uint8Array(bytes)).catch((cause: unknown) => {
-      modules.delete(sha256);
+    try {
+      module = new WebAssembly.Module(new Uint8Array(bytes));
+    } catch (cause) {
       throw new Os2gError(
         'bad_core',
         'the core is not a valid Wasm module',
         'rebuild it with `npm run build:core`',
         { cause },
       );
-    });
+    }
     modules.set(sha256, module);
   }
   return module;

@@ -11,7 +11,7 @@ function find(): { root: string; version: string } {
       if (name === 'os2g') return { root: folder, version: version ?? '0.0.0' };
     }
     const parent = dirname(folder);
-    if (parent === folder) throw new Error('package.json of os2g not found above ' + import.meta.url);
+    if (parent === folder) throw new Error(`package.json of os2g not found above ${import.meta.url}`);
     folder = parent;
   }
 }

@@ -1,0 +1,15 @@
+import type { CommandSpec } from './command.js';
+import { demoCommand } from './commands/demo.js';
+import { doctorCommand } from './commands/doctor.js';
+import { feedCommand } from './commands/feed.js';
+import { indexCommand } from './commands/index.js';
+import { replayCommand } from './commands/replay.js';
+
+/** In the order that help lists them. */
+export const COMMANDS: readonly CommandSpec[] = [
+  demoCommand,
+  indexCommand,
+  feedCommand,
+  replayCommand,
+  doctorCommand,
+];

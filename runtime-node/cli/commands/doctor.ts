@@ -1,0 +1,35 @@
+import { command } from '../command.js';
+import type { Check } from '../doctor/check.js';
+import { s3Options } from '../feed/feed-options.js';
+import { S3_OPTIONS } from '../options/tables.js';
+import { colorsFor } from '../output/terminal.js';
+
+export const doctorCommand = command({
+  name: 'doctor',
+  summary: 'tell what works here and what does not, each with the reason and the mend',
+  args: [{ form: '[source]', meaning: 's3://bucket/prefix that is to be read' }],
+  options: S3_OPTIONS,
+  examples: ['os2g doctor', 'os2g doctor s3://bucket/train --endpoint http://127.0.0.1:8333'],
+  async run([source], values, context) {
+    const { examine } = await import('../doctor/examine.js');
+    const checks = await examine(source, s3Options(values), context);
+    const failed = checks.filter((check) => check.status === 'fail').length;
+    const document = { schema: 'os2g.doctor-result/1', ok: failed === 0, checks };
+    return { document, text: checksText(checks, context.env), exitCode: failed === 0 ? 0 : 1 };
+  },
+});
+
+export function checksText(
+  checks: readonly Check[],
+  env: Readonly<Record<string, string | undefined>>,
+): string {
+  const colors = colorsFor(process.stdout, env);
+  const paint = { ok: colors.green, warn: colors.yellow, fail: colors.red };
+  const width = Math.max(...checks.map((check) => check.name.length));
+  return checks
+    .flatMap(({ name, status, detail, mend }) => [
+      `${paint[status](status.padEnd(4))}  ${name.padEnd(width)}  ${detail}`,
+      ...(mend === null ? [] : [`${' '.repeat(width + 8)}to mend it: ${mend}`]),
+    ])
+    .join('\n');
+}

@@ -1,0 +1,31 @@
+import { type CommandContext, type CommandResult, command } from '../command.js';
+import { type FeedValues, feedOptions } from '../feed/feed-options.js';
+import { FEED_OPTIONS, S3_OPTIONS } from '../options/tables.js';
+import { settingsDocument, settingsText } from '../settings-table.js';
+
+export const feedCommand = command({
+  name: 'feed',
+  summary: 'read epochs of a data set in training order into landing memory',
+  args: [{ form: '[source]', meaning: 's3://bucket/prefix: its objects, one sample each' }],
+  options: { ...FEED_OPTIONS, ...S3_OPTIONS },
+  examples: [
+    'os2g feed s3://bucket/train --batch-samples 256 --epochs 2 --seed 7',
+    'os2g feed --manifest train.arrow --batch-samples 256 --step-time 100ms --cursor-out run.cursor',
+    'os2g feed --manifest train.arrow --epochs 2 --resume run.cursor --cursor-out run.cursor',
+  ],
+  async run([source], values, context) {
+    if (values.helpSettings) return { document: settingsDocument(), text: settingsText() };
+    return feed(source, values, context);
+  },
+});
+
+async function feed(
+  source: string | undefined,
+  values: FeedValues,
+  context: CommandContext,
+): Promise<CommandResult> {
+  const { runFeed } = await import('../feed/run-feed.js');
+  const { resultText } = await import('../feed/report.js');
+  const stats = await runFeed(feedOptions(source, values), values, context);
+  return { document: stats, text: resultText(stats, values.cursorOut) };
+}

@@ -1,0 +1,23 @@
+import type { S3Options } from '../../s3/location.js';
+import type { CommandContext } from '../command.js';
+import type { Check } from './check.js';
+import { checkCores } from './core-check.js';
+import { checkEngines, checkLanding, checkLimits, checkNode, checkReplayHosts } from './machine-check.js';
+import { checkStore } from './store-check.js';
+
+/** Everything that can be looked at: the machine, and the store where one is named. */
+export async function examine(
+  source: string | undefined,
+  s3: S3Options,
+  context: CommandContext,
+): Promise<Check[]> {
+  return [
+    checkNode(),
+    ...(await checkCores()),
+    ...checkEngines(),
+    ...checkLanding(),
+    ...(await checkReplayHosts(context.env)),
+    ...checkLimits(),
+    ...(await checkStore(source, s3, context.signal)),
+  ];
+}

@@ -1,0 +1,82 @@
+import { readFileSync } from 'node:fs';
+import { availableParallelism, totalmem } from 'node:os';
+import { join } from 'node:path';
+import { packageRoot } from '../../package-root.js';
+import { DEFAULT_MEMORY_BYTES } from '../../policy/job.js';
+import { formatCount, formatMemory } from '../output/numbers.js';
+import { findWasmtime } from '../replay/wasmtime.js';
+import { type Check, ok, warn } from './check.js';
+
+/** Sockets of a feed with the preset `os2g`, and room for the rest of the process. */
+const WANTED_FILES = 512;
+
+export function checkNode(): Check {
+  const { engines } = JSON.parse(readFileSync(join(packageRoot, 'package.json'), 'utf8')) as {
+    engines: { node: string };
+  };
+  // bin/os2g.js refuses an older one before anything else is loaded.
+  return ok('node', `${process.version} (${process.platform} ${process.arch}), wanted ${engines.node}`);
+}
+
+export function checkEngines(): Check[] {
+  return [
+    ok('engine (portable)', 'built in'),
+    warn('engine (native)', 'not in this version', 'none needed: --engine auto takes the portable one'),
+  ];
+}
+
+export function checkLanding(): Check[] {
+  return [
+    ok('landing (memory)', "the process's own memory"),
+    warn('landing (shm, cuda, ucx)', 'not in this version', 'none needed: --landing auto takes memory'),
+    warn(
+      'direct path',
+      "not in this version: the host's CPU receives every byte",
+      'none needed: --direct auto goes on without it',
+    ),
+  ];
+}
+
+/** Soft limit of open files from Node's own report; null where the platform has none. */
+function openFilesLimit(): number | 'unlimited' | null {
+  const { report } = process;
+  // Without this the report asks for the names of all peers.
+  (report as { excludeNetwork?: boolean }).excludeNetwork = true;
+  const { userLimits } = report.getReport() as {
+    userLimits?: { open_files?: { soft: number | 'unlimited' } };
+  };
+  return userLimits?.open_files?.soft ?? null;
+}
+
+export function checkLimits(): Check[] {
+  const files = openFilesLimit();
+  const shown = typeof files === 'number' ? formatCount(files) : (files ?? 'no limit known');
+  const enough = typeof files !== 'number' || files >= WANTED_FILES;
+  const constrained = process.constrainedMemory() ?? 0;
+  const memoryBytes = constrained > 0 ? Math.min(constrained, totalmem()) : totalmem();
+  const memory = `${formatMemory(memoryBytes)}; a feed's default budget is ${formatMemory(DEFAULT_MEMORY_BYTES)}`;
+  return [
+    enough
+      ? ok('limit of open files', shown)
+      : warn('limit of open files', `${shown}, wanted ${WANTED_FILES}`, 'raise it with `ulimit -n 4096`'),
+    memoryBytes >= 2 * DEFAULT_MEMORY_BYTES
+      ? ok('memory', memory)
+      : warn('memory', memory, 'give `os2g feed` a smaller --memory'),
+    ok('cores', String(availableParallelism())),
+  ];
+}
+
+export async function checkReplayHosts(env: Readonly<Record<string, string | undefined>>): Promise<Check[]> {
+  const found = await findWasmtime(env);
+  const way = found?.kind === 'python' ? `the wasmtime package of ${found.python}` : 'the wasmtime command';
+  return [
+    ok('replay (node, wasi)', 'built into Node'),
+    found
+      ? ok('replay (wasmtime)', way)
+      : warn(
+          'replay (wasmtime)',
+          'wasmtime was not found',
+          'only `os2g replay --host wasmtime` needs it: install wasmtime',
+        ),
+  ];
+}

@@ -1,0 +1,116 @@
+import { DEFAULT_MEMORY_BYTES, jobRange, ON_ERRORS, TAILS } from '../../policy/job.js';
+import { PRESET_NAMES } from '../../policy/settings.js';
+import { bytes, choice, count, durationNs, flag, seed, text, textOr, unset } from './kinds.js';
+import { settings } from './settings.js';
+
+const MAX_COUNT = 2 ** 31 - 1;
+const HOUR_NS = 3600e9;
+export const DEFAULT_BATCH_SAMPLES = 64;
+const OR_CURSOR = "with --resume the cursor's";
+
+/** The range that the core's configuration has for a number of the job. */
+function rangeOf(option: string): { min: number; max: number } {
+  const range = jobRange(option);
+  if (!range) throw new Error(`no range for ${option}`);
+  return range;
+}
+
+/** With every command. */
+export const COMMON_OPTIONS = {
+  json: flag({ meaning: 'print one JSON document on standard output and nothing else there' }),
+  progress: choice(['auto', 'always', 'never'], 'auto', {
+    meaning: 'progress on standard error; auto: only on a terminal',
+  }),
+  logLevel: choice(['trace', 'debug', 'info', 'warn', 'error', 'silent'], 'info', {
+    placeholder: 'level',
+    meaning: 'least level of log lines on standard error: trace, debug, info, warn, error or silent',
+  }),
+  logFormat: choice(['text', 'json'], 'text', { meaning: 'log lines for people or for programs' }),
+  debug: flag({ meaning: 'show stack traces' }),
+  config: text('file', { meaning: 'JSON file with options by name; flags and OS2G_* variables win' }),
+};
+
+/** With every command that reads a store. */
+export const S3_OPTIONS = {
+  endpoint: text('url', {
+    meaning: 'S3 endpoint; default: AWS_ENDPOINT_URL_S3, shared files, or AWS itself',
+  }),
+  region: text('name', { meaning: 'region; default: AWS_REGION or the profile' }),
+  profile: text('name', { meaning: 'profile of the shared AWS files; default: AWS_PROFILE' }),
+  anonymous: flag({ meaning: 'no credentials: a public bucket' }),
+  requesterPays: flag({ meaning: 'accept the charges of a requester-pays bucket' }),
+  pathStyle: flag({ meaning: 'bucket in the path; found out for IP addresses, localhost and dotted names' }),
+  caBundle: text('file', { meaning: 'PEM file with the private CA of the endpoint; default: AWS_CA_BUNDLE' }),
+};
+
+export const INDEX_OPTIONS = {
+  output: text('file', {
+    short: 'o',
+    meaning: 'the manifest to write; an existing file is replaced when the new one is whole',
+  }),
+  format: choice(['auto', 'objects', 'tar', 'mds', 'parquet'], 'auto', {
+    meaning: 'what a sample is; this version knows objects: one object, one sample',
+  }),
+};
+
+export const FEED_OPTIONS = {
+  manifest: text('file', { meaning: 'the data set as a manifest, instead of s3://bucket/prefix' }),
+  bucket: text('name', { meaning: 'bucket of a manifest that does not name it' }),
+  batchSamples: unset(
+    count(rangeOf('batch-samples'), DEFAULT_BATCH_SAMPLES, { meaning: 'samples of a batch, for each rank' }),
+    `${DEFAULT_BATCH_SAMPLES}, ${OR_CURSOR}`,
+  ),
+  epochs: count(rangeOf('epochs'), 1, { meaning: 'epochs of the whole run, also when it resumes' }),
+  seed: unset(seed({ meaning: 'seed of the order' }), `0, ${OR_CURSOR}`),
+  shuffle: unset(
+    choice(['none', 'sample', 'block'], 'sample', { meaning: 'order of an epoch' }),
+    `sample, ${OR_CURSOR}`,
+  ),
+  tail: unset(
+    choice(TAILS, 'drop', { meaning: 'what becomes of the last, short batch' }),
+    `drop, ${OR_CURSOR}`,
+  ),
+  rank: count(rangeOf('rank'), 0, { meaning: 'which share of each global batch this process reads' }),
+  worldSize: count(rangeOf('world-size'), 1, { meaning: 'ranks that share each global batch' }),
+  policy: textOr('name|file', 'os2g', {
+    meaning: `preset (${PRESET_NAMES.join(', ')}) or policy file (.json)`,
+  }),
+  set: settings('change a setting of the policy; --help-settings prints all'),
+  memory: bytes(rangeOf('memory'), DEFAULT_MEMORY_BYTES, {
+    meaning: 'budget of landing and staging memory together',
+  }),
+  landing: choice(['auto', 'memory', 'shm', 'cuda', 'ucx'], 'auto', {
+    meaning: 'where batches land; this version has memory: the process itself',
+  }),
+  direct: choice(['auto', 'on', 'off'], 'auto', {
+    meaning: 'whether the host CPU is to be kept out of the path',
+  }),
+  stepTime: durationNs({ min: 0, max: 24 * HOUR_NS }, 0, {
+    meaning: 'emulated compute of one batch',
+    defaultText: 'none',
+  }),
+  onError: choice(ON_ERRORS, 'fail', {
+    meaning: 'when a sample cannot be read: end the run, or leave a hole',
+  }),
+  maxSkips: count(rangeOf('max-skips'), 0, { meaning: 'most samples to skip under --on-error skip' }),
+  stopAfterBatches: unset(
+    count({ min: 1, max: MAX_COUNT }, 1, { meaning: 'end when this process delivered so many' }),
+  ),
+  cursorOut: text('file', { meaning: 'keep the cursor of what was consumed in this file' }),
+  resume: text('file', { meaning: 'go on from the cursor in this file' }),
+  trace: text('file', { meaning: 'record the events of the core, for `os2g replay`' }),
+  audit: text('file', { meaning: 'write every delivered sample with its SHA-256, one JSON line a batch' }),
+  engine: choice(['auto', 'native', 'portable'], 'auto', {
+    meaning: 'GET engine; this version has the portable one',
+  }),
+  verify: choice(['size', 'etag', 'checksum'], 'etag', {
+    meaning: "how answers are checked; checksum also asks for the store's own",
+  }),
+  helpSettings: flag({
+    meaning: 'print every setting of the policy with range, defaults, unit and meaning, and end',
+  }),
+};
+
+export const REPLAY_OPTIONS = {
+  host: choice(['node', 'wasi', 'wasmtime'], 'node', { meaning: 'what runs the core' }),
+};

@@ -1,0 +1,84 @@
+import { AbortedError } from '../errors.js';
+import type { CommandResult, CommandSpec } from './command.js';
+import { gatherLayers, resolveOptions } from './options/resolve.js';
+import { COMMON_OPTIONS } from './options/tables.js';
+import { errorReport } from './output/error-report.js';
+import { createLogger } from './output/log.js';
+import { StandardError } from './output/progress.js';
+import { colorsFor, type Sink } from './output/terminal.js';
+import { parseCommandLine } from './program.js';
+
+/** The process as a call sees it. */
+export interface Process {
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly stdout: Sink;
+  readonly stderr: Sink;
+  readonly signal: AbortSignal;
+  /** The signal that interrupted the call, if one did. */
+  interruptedBy(): 'SIGINT' | 'SIGTERM' | null;
+}
+
+const SIGNAL_EXIT = { SIGINT: 130, SIGTERM: 143 } as const;
+
+/**
+ * One call of `os2g`, from its words to its exit code: 0 done, 1 the work failed, 2 the call is wrong and nothing was
+ * started, 130 and 143 interrupted.
+ */
+export async function run(
+  argv: readonly string[],
+  commands: readonly CommandSpec[],
+  process: Process,
+): Promise<number> {
+  // Known before the words are read, since reading them may fail.
+  const early = (flag: string, variable: string): boolean =>
+    argv.includes(flag) || ['1', 'true'].includes(process.env[variable] ?? '');
+  let asked = {
+    json: early('--json', 'OS2G_JSON'),
+    debug: early('--debug', 'OS2G_DEBUG'),
+    logFormat: 'text',
+  };
+  try {
+    const parsed = parseCommandLine(argv, commands, COMMON_OPTIONS);
+    if (parsed.kind === 'text') {
+      process.stdout.write(parsed.text);
+      return 0;
+    }
+    const layers = gatherLayers(parsed.flags, process.env);
+    const options = resolveOptions({ ...COMMON_OPTIONS, ...parsed.spec.options }, layers);
+    asked = options;
+    const colors = colorsFor(process.stderr, process.env);
+    const stderr = new StandardError(process.stderr, options.progress, colors);
+    const write = (line: string): void => stderr.line(line);
+    const log = createLogger({ level: options.logLevel, format: options.logFormat, colors, write });
+    const context = { env: process.env, signal: process.signal, log, stderr, json: options.json };
+    const result = await parsed.spec.run(parsed.args, options, context);
+    const interrupted = process.interruptedBy();
+    if (interrupted) throw new AbortedError(interrupted);
+    printResult(result, options.json, process.stdout);
+    return result.exitCode ?? 0;
+  } catch (thrown) {
+    return printError(thrown, asked, process);
+  }
+}
+
+function printResult({ document, text }: CommandResult, json: boolean, stdout: Sink): void {
+  const shown = json ? JSON.stringify(document) : text;
+  if (shown !== '') stdout.write(`${shown}\n`);
+}
+
+function printError(
+  thrown: unknown,
+  { json, debug, logFormat }: { json: boolean; debug: boolean; logFormat: string },
+  process: Process,
+): number {
+  const interrupted = process.interruptedBy();
+  const error = interrupted && !(thrown instanceof AbortedError) ? new AbortedError(thrown) : thrown;
+  const report = errorReport(error, debug);
+  if (json) process.stdout.write(`${JSON.stringify(report.document)}\n`);
+  const line =
+    logFormat === 'json'
+      ? JSON.stringify({ level: 'error', time: new Date().toISOString(), ...report.document })
+      : report.text;
+  process.stderr.write(`${line}\n`);
+  return interrupted ? SIGNAL_EXIT[interrupted] : report.exitCode;
+}

@@ -1,0 +1,93 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import { auditLines, BUCKET, type Dataset, openDataset } from './kit/dataset.js';
+import { Call, os2g, STUCK_ENTRY } from './kit/process.js';
+
+let data: Dataset;
+test.before(async () => {
+  data = await openDataset();
+});
+test.after(() => data.close());
+
+const consumed = (file: string): number =>
+  existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')).batch : -1;
+
+for (const [signal, exitCode] of [
+  ['SIGINT', 130],
+  ['SIGTERM', 143],
+] as const) {
+  test(`${signal} ends a feed with ${exitCode}: the cursor is written and the run goes on from it`, async () => {
+    const [cursor, audit, rest] = ['cursor', 'jsonl', 'rest'].map((end) => data.file(`${signal}.${end}`)) as [
+      string,
+      string,
+      string,
+    ];
+    const source = `s3://${BUCKET}/train/`;
+    const flags = ['--cursor-out', cursor, '--step-time', '50ms', '--json'];
+    const running = new Call(['feed', source, '--batch-samples', '4', '--audit', audit, ...flags], data.env);
+    await running.until(() => consumed(cursor) >= 2);
+    running.child.kill(signal);
+    const { code, stdout, stderr } = await running.ended;
+    assert.is(code, exitCode, stderr);
+    assert.is(JSON.parse(stdout).error.code, 'aborted');
+    const done = consumed(cursor);
+    assert.ok(done >= 2 && done <= auditLines(audit).length);
+    const resumed = await os2g(['feed', source, '--resume', cursor, '--audit', rest, '--json'], data.env);
+    assert.is(resumed.code, 0, resumed.stderr);
+    assert.is(auditLines(rest)[0]?.batch, done);
+    assert.is(auditLines(rest).length, 30 - done);
+  });
+}
+
+test('a signal in the middle of a long step: the batch is not consumed', async () => {
+  const [cursor, audit] = [data.file('long.cursor'), data.file('long.jsonl')];
+  const argv = [
+    'feed',
+    `s3://${BUCKET}/train/`,
+    '--step-time',
+    '1h',
+    '--cursor-out',
+    cursor,
+    '--audit',
+    audit,
+  ];
+  const running = new Call(argv, data.env);
+  await running.until(() => existsSync(audit) && auditLines(audit).length === 1);
+  running.child.kill('SIGINT');
+  const { code, stderr } = await running.ended;
+  assert.is(code, 130, stderr);
+  assert.is(consumed(cursor), 0);
+  assert.match(stderr, /aborted/);
+});
+
+test('a signal while a store keeps silent', async () => {
+  const rule = data.store.faults.add({ match: { operation: 'get' }, fault: { kind: 'silence' } });
+  const before = data.store.counters.faultsFired;
+  const running = new Call(['feed', `s3://${BUCKET}/train/`], data.env);
+  await running.until(() => data.store.counters.faultsFired > before);
+  running.child.kill('SIGTERM');
+  assert.is((await running.ended).code, 143);
+  rule.remove();
+});
+
+test('a second signal ends what did not hear the first', async () => {
+  const running = new Call(['stuck'], {}, STUCK_ENTRY);
+  await running.until(() => running.stderr.includes('begun'));
+  running.child.kill('SIGINT');
+  await running.until(() => running.stderr.includes('heard'));
+  running.child.kill('SIGINT');
+  assert.is((await running.ended).code, 130);
+});
+
+test('a reader that goes away is no error', async () => {
+  for (const argv of [['feed', '--help-settings'], ['--help'], ['feed', '--epochs', '0', '--json']]) {
+    const running = new Call(argv);
+    running.child.stdout?.destroy();
+    const { code, stderr } = await running.ended;
+    assert.is(code, argv.includes('--json') ? 2 : 0);
+    assert.not.match(stderr, /EPIPE|\n\s+at /);
+  }
+});
+
+test.run();
