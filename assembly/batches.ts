@@ -26,7 +26,7 @@ import {
   sampleAt,
   sampleRing,
 } from './tables';
-import { windowAllows } from './window';
+import { windowAllows, windowStart } from './window';
 import { fail } from './failure';
 
 const LANDING_ALIGN: u64 = 64;
@@ -45,7 +45,7 @@ export function consumersReset(start_epoch: u32, start_batch: u32): void {
     c.grant_at = NONE;
     c.dispatch_at = NONE;
     c.deliver_at = NONE;
-    c.window_bytes = state.window_adaptive ? state.window_initial_bytes : state.window_bytes;
+    c.window_bytes = windowStart();
     ringReset(sampleRing(index), L.MAX_SAMPLES / state.consumers);
     ringReset(landingRing(index), state.landing_bytes);
     if (state.order != L.ORDER_EXTERNAL) findNext(c);
@@ -302,10 +302,21 @@ export function onConsumed(index: u32, epoch: u32, number: u32): void {
     const batch = batchAt(id);
     if (batch.epoch == epoch && batch.batch == number && batch.state == BATCH_DELIVERED) {
       batch.state = BATCH_CONSUMED;
+      c.ready -= 1;
+      observeStep(c, batch);
       return freeOldest(c);
     }
   }
   setError(L.ERROR_EVENT, L.EVENT_CONSUMED);
+}
+
+const STEP_SMOOTHING: f64 = 0.2;
+
+/** How long the consumer worked on a batch: from when it had it, or had done with the one before. */
+function observeStep(c: Consumer, batch: Batch): void {
+  const took = state.now_ns - max(c.consumed_ns, batch.delivered_ns);
+  c.step_ns = c.step_ns == 0 ? took : c.step_ns + (took - c.step_ns) * STEP_SMOOTHING;
+  c.consumed_ns = state.now_ns;
 }
 
 function freeOldest(c: Consumer): void {

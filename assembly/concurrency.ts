@@ -1,36 +1,38 @@
-// How many requests are in flight, and how fast new ones leave.
+// How many requests are in flight. The controller keeps a model of the path, as BBR does (Cardwell et al., "BBR:
+// congestion-based congestion control", 2016), with Little's law in place of the bandwidth-delay product: the places that
+// are needed are the best rate of answers seen (from bytes, since parts may change their length), times the time that an answer takes when nothing queues. That time is the
+// least first-byte latency of recent rounds and the body at the best rate of one connection. The limit is `concurrency.gain`
+// times the need. More would only spread the link over more batches at once, and make the earliest one late.
 //
-// Concurrency climbs as TCP's slow start does, by doubling a round for as long as the delivered rate grows, then holds and
-// probes upward now and then. A 503 means that the store counts requests, not bytes: then pacing takes over, a token bucket
-// whose rate falls to a share of what the store bore and returns on a cubic (Ha, Rhee, Xu, "CUBIC", 2008; the AWS
-// SDKs' adaptive retry mode does the same), scaled so that the plateau is reached in a fixed time at any rate. Above the
-// plateau the rate doubles every so often: a cubic of a small rate would stay small long after the store is well again.
-import { COUNTER_CONCURRENCY_LIMIT, COUNTER_RATE_LIMIT } from './layout';
+// It starts by doubling each round while the rate still grows. Then it halves for as long as the rate does not suffer: only
+// with few requests in flight does the store show how long an answer takes when nothing queues. After that it follows the
+// model. A round is one turnover of the requests in flight.
+import { COUNTER_CONCURRENCY_LIMIT } from './layout';
 import { setCounter, state } from './state';
 import { windowFollowsRate } from './window';
 
 const PHASE_CLIMB: u32 = 0;
-const PHASE_HOLD: u32 = 1;
-const PHASE_PROBE: u32 = 2;
+const PHASE_DESCEND: u32 = 1;
+const PHASE_FOLLOW: u32 = 2;
 
-const LEAST_ROUND: u32 = 8;
-const HOLD_ROUNDS: u32 = 4;
-const PROBE_FACTOR: f64 = 1.25;
-const LEAST_BACKOFF_GAP_NS: f64 = 20e6;
-
-const PLATEAU_NS: f64 = 1e9; // from a 503 back to the rate before it
-const DOUBLING_NS: f64 = 200e6; // above the plateau; never faster than two round trips can warn
-const MOST_DOUBLINGS: f64 = 30;
-const FORGET_NS: f64 = 5e9; // without a 503, pacing ends
-const GUESS_PER_S: f64 = 10; // answers that one place is good for while none came
-const BURST_S: f64 = 0.02;
-const RATE_WINDOW_NS: f64 = 50e6;
-const RATE_SMOOTHING: f64 = 0.3;
-const LEAST_RATE: f64 = 4;
+const LEAST_ROUND: u32 = 32;
+const SHORT_ROUND: u32 = 8;
+const LONGEST_ROUND_NS: f64 = 2e9;
+const CLIMB_GAIN: f64 = 1.2; // of the rate, that justifies another doubling
+const CLIMB_PATIENCE: u32 = 2; // rounds without it
+const DESCEND_KEEPS: f64 = 0.85; // of the best rate
+const LEAST_DESCENT: f64 = 4;
+const STEP_UP: f64 = 1.5;
+const STEP_DOWN: f64 = 0.7;
+const SPARE: f64 = 4;
+const LONGEST_PART: f64 = 17179869184.0; // 16 GiB
+const FORGET: f64 = 0.97; // of the best rate, each round
+// How long an answer takes when nothing queues is only seen with few requests in flight, so it is measured anew by a descent
+// every so often, and believed in between: to let it drift would feed the queue that it is to keep away.
+const MODEL_AGE_NS: f64 = 20e9;
 
 export function concurrencyReset(): void {
   state.phase = PHASE_CLIMB;
-  state.slow_start_limit = state.concurrency_max;
   setCounter(COUNTER_CONCURRENCY_LIMIT, state.limit);
 }
 
@@ -47,145 +49,98 @@ export function concurrencyBound(): void {
   state.round_limited = 1;
 }
 
-export function concurrencyDone(bytes: f64): void {
-  countDone();
+/** An attempt brought its bytes: `wait_ns` to the first one, `body_ns` from there to the last. */
+export function concurrencyDone(bytes: f64, wait_ns: f64, body_ns: f64): void {
   state.round_bytes += bytes;
+  state.round_wait_ns += max(wait_ns, 0);
+  state.round_body_ns += max(body_ns, 0);
   state.round_done += 1;
-  if (state.round_done >= max<u32>(LEAST_ROUND, <u32>state.limit)) endRound();
+  const span = state.now_ns - state.round_start_ns;
+  const turned = state.round_done >= max<u32>(LEAST_ROUND, <u32>state.limit);
+  if (turned || (state.round_done >= SHORT_ROUND && span >= LONGEST_ROUND_NS)) endRound(span);
 }
 
-function endRound(): void {
-  const span = state.now_ns - state.round_start_ns;
+function endRound(span: f64): void {
   // Completions of one instant say nothing about a rate.
   if (span <= 0) return;
-  const rate = state.round_bytes / span;
-  const limited = state.round_limited != 0;
+  windowFollowsRate(state.round_bytes / span);
+  const grew = observe(span);
+  if (state.round_limited && state.concurrency_adaptive) adjust(grew, state.round_bytes / span);
+  restartRound();
+  setCounter(COUNTER_CONCURRENCY_LIMIT, state.limit);
+}
+
+function restartRound(): void {
   state.round_start_ns = state.now_ns;
   state.round_bytes = 0;
+  state.round_wait_ns = 0;
+  state.round_body_ns = 0;
   state.round_done = 0;
   state.round_limited = 0;
-  windowFollowsRate(rate);
-  if (limited && state.concurrency_adaptive) judge(rate);
-  setCounter(COUNTER_CONCURRENCY_LIMIT, state.limit);
 }
 
-function judge(rate: f64): void {
-  const better = rate > state.best_rate * (1 + state.concurrency_gain);
+/** Takes the round into the model; true: the rate grew. */
+function observe(span: f64): bool {
+  const done = <f64>state.round_done;
+  const rate = max(state.round_bytes, 1) / span;
+  const grew = rate > state.best_rate * CLIMB_GAIN;
+  state.best_rate = max(rate, state.best_rate * FORGET);
+  const wait = state.round_wait_ns / done;
+  state.least_wait_ns = state.least_wait_ns == 0 ? wait : min(wait, state.least_wait_ns);
+  if (state.round_body_ns > 0) {
+    state.connection_rate = max(state.round_bytes / state.round_body_ns, state.connection_rate);
+  }
+  state.mean_bytes = max(state.round_bytes / done, 1);
+  const movable = state.round_body_ns > 0 ? (wait * state.round_bytes) / state.round_body_ns : 0;
+  state.part_bytes = <u64>min(movable, LONGEST_PART);
+  return grew;
+}
+
+/** Places that keep the best rate going when nothing queues. */
+function placesNeeded(): f64 {
+  const body = state.connection_rate > 0 ? state.mean_bytes / state.connection_rate : 0;
+  return (state.best_rate / state.mean_bytes) * (state.least_wait_ns + body);
+}
+
+function adjust(grew: bool, rate: f64): void {
   if (state.phase == PHASE_CLIMB) {
-    if (!better) return hold(rate);
-    state.best_rate = rate;
-    grow(2);
-    if (state.limit >= state.slow_start_limit) state.phase = PHASE_PROBE;
-    return;
-  }
-  if (state.phase == PHASE_PROBE) {
-    if (!better) {
-      state.limit = state.limit_before;
-      return hold(rate);
+    if (grew) state.rounds_held = 0;
+    else state.rounds_held += 1;
+    if (state.rounds_held < CLIMB_PATIENCE) {
+      if (grew) setLimit(state.limit * 2);
+      return;
     }
-    state.best_rate = rate;
-    grow(PROBE_FACTOR);
+    return descend();
+  }
+  if (state.phase == PHASE_DESCEND) {
+    if (rate >= state.best_rate * DESCEND_KEEPS && state.limit > LEAST_DESCENT) return setLimit(state.limit / 2);
+    setLimit(state.limit * 2);
+    state.phase = PHASE_FOLLOW;
+    state.model_ns = state.now_ns;
     return;
   }
-  state.best_rate += (rate - state.best_rate) * 0.25;
-  state.rounds_held += 1;
-  if (state.rounds_held < HOLD_ROUNDS || state.limit >= state.concurrency_max) return;
-  state.phase = PHASE_PROBE;
-  grow(PROBE_FACTOR);
+  if (state.now_ns - state.model_ns > MODEL_AGE_NS) return descend();
+  const wanted = placesNeeded() * state.concurrency_gain + SPARE;
+  setLimit(max(state.limit * STEP_DOWN, min(state.limit * STEP_UP, wanted)));
 }
 
-function hold(rate: f64): void {
-  state.phase = PHASE_HOLD;
-  state.rounds_held = 0;
-  state.best_rate = max(rate, state.best_rate * 0.9);
+function descend(): void {
+  state.phase = PHASE_DESCEND;
+  state.least_wait_ns = 0;
+  state.connection_rate = 0;
+  setLimit(state.limit / 2);
 }
 
-function grow(factor: f64): void {
-  state.limit_before = state.limit;
-  state.limit = min(state.concurrency_max, floor(state.limit * factor) + 1);
+function setLimit(places: f64): void {
+  state.limit = max(1, min(state.concurrency_max, ceil(places)));
 }
 
-/** A 503: at most one step down for each round trip, however many answers say so. */
-export function concurrencyThrottled(): void {
-  countDone();
-  const gap = max(LEAST_BACKOFF_GAP_NS, state.latency_p50_ns);
-  if (state.backoff_ns > 0 && state.now_ns - state.backoff_ns < gap) return;
-  state.backoff_ns = state.now_ns;
-  if (state.rate_adaptive) return throttleRate();
+/** A 503 where no pacing is wanted: fewer places. The model forgets the rate that the store does not bear. */
+export function concurrencyBackOff(): void {
   if (!state.concurrency_adaptive) return;
-  state.slow_start_limit = max(1, state.limit * state.concurrency_backoff);
-  state.limit = max(1, floor(state.limit * state.concurrency_backoff));
-  state.best_rate = 0;
-  state.phase = PHASE_CLIMB;
-  state.round_start_ns = state.now_ns;
-  state.round_bytes = 0;
-  state.round_done = 0;
+  setLimit(floor(state.limit * state.concurrency_backoff));
+  state.best_rate *= state.concurrency_backoff;
+  state.phase = PHASE_FOLLOW;
+  restartRound();
   setCounter(COUNTER_CONCURRENCY_LIMIT, state.limit);
-}
-
-// ---- pacing -------------------------------------------------------------------------------------
-
-/** Successful answers a second, smoothed over windows: what the store bears. */
-function countDone(): void {
-  const span = state.now_ns - state.done_ns;
-  if (span >= RATE_WINDOW_NS) {
-    const rate = (state.done_count * 1e9) / span;
-    state.done_rate = state.done_rate == 0 ? rate : state.done_rate + (rate - state.done_rate) * RATE_SMOOTHING;
-    state.done_ns = state.now_ns;
-    state.done_count = 0;
-  }
-}
-
-export function rateSucceeded(): void {
-  state.done_count += 1;
-}
-
-function throttleRate(): void {
-  let bore = state.done_rate > 0 ? state.done_rate : state.limit * GUESS_PER_S;
-  if (state.rate_limit > 0) bore = min(bore, currentRate());
-  state.rate_max = max(LEAST_RATE, bore);
-  state.throttled_ns = state.now_ns;
-  if (state.rate_limit == 0) {
-    state.send_tokens = 0;
-    state.send_tokens_ns = state.now_ns;
-  }
-  state.rate_limit = currentRate();
-  setCounter(COUNTER_RATE_LIMIT, state.rate_limit);
-}
-
-function currentRate(): f64 {
-  const after = state.now_ns - state.throttled_ns - PLATEAU_NS;
-  if (after < 0) {
-    const x = after / PLATEAU_NS;
-    return max(LEAST_RATE, state.rate_max * (1 + (1 - state.concurrency_backoff) * x * x * x));
-  }
-  const doublings = min(MOST_DOUBLINGS, after / max(DOUBLING_NS, 2 * state.latency_p50_ns));
-  const whole = floor(doublings);
-  return state.rate_max * <f64>(<u64>1 << <u64>whole) * (1 + doublings - whole);
-}
-
-/** May a request leave now? Takes nothing. */
-export function rateAllows(): bool {
-  if (state.rate_limit == 0) return true;
-  if (state.now_ns - state.throttled_ns > FORGET_NS) {
-    state.rate_limit = 0;
-    setCounter(COUNTER_RATE_LIMIT, 0);
-    return true;
-  }
-  const rate = currentRate();
-  state.rate_limit = rate;
-  setCounter(COUNTER_RATE_LIMIT, rate);
-  const burst = max(1, rate * BURST_S);
-  state.send_tokens = min(burst, state.send_tokens + ((state.now_ns - state.send_tokens_ns) * rate) / 1e9);
-  state.send_tokens_ns = state.now_ns;
-  return state.send_tokens >= 1;
-}
-
-export function rateTake(): void {
-  if (state.rate_limit > 0) state.send_tokens -= 1;
-}
-
-/** When the next token is there, given that none is now. */
-export function rateNextNs(): f64 {
-  return ceil(state.now_ns + ((1 - state.send_tokens) * 1e9) / state.rate_limit) + 1;
 }

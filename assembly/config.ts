@@ -68,7 +68,7 @@ function policyIsSound(): bool {
     whole(L.CONFIG_CONCURRENCY_MAX, 1, L.MAX_REQUESTS) &&
     whole(L.CONFIG_CONCURRENCY_INITIAL, 1, L.MAX_REQUESTS) &&
     real(L.CONFIG_CONCURRENCY_BACKOFF, 0.1, 0.99) &&
-    real(L.CONFIG_CONCURRENCY_GAIN, 0.001, 1) &&
+    real(L.CONFIG_CONCURRENCY_GAIN, 1, 16) &&
     whole(L.CONFIG_RATE_MODE, 0, 1) &&
     whole(L.CONFIG_SPLIT_BYTES, 4096, BYTES) &&
     whole(L.CONFIG_MERGE_GAP_BYTES, 0, BYTES) &&
@@ -153,9 +153,11 @@ function divideMemory(): void {
   else if (!state.hedging) share = 0;
   state.staging_bytes = (<u64>(<f64>memory * share)) & ~(REGION_ALIGN - 1);
   state.landing_bytes = ((memory - state.staging_bytes) / state.consumers) & ~(REGION_ALIGN - 1);
+  state.split_most = u64.MAX_VALUE;
   if (state.staged) {
     // Several parts must fit side by side, or transfers would run one by one.
-    state.split_bytes = max<u64>(1024, min(state.split_bytes, state.staging_bytes / 4));
+    state.split_most = max<u64>(1024, state.staging_bytes / 4);
+    state.split_bytes = min(state.split_bytes, state.split_most);
   }
   shareMemory(memory);
 }

@@ -89,6 +89,8 @@ function sampleTarget(batch: Batch, i: u32): u64 {
 
 function account(c: Consumer, batch: Batch): void {
   c.batches += 1;
+  c.ready += 1;
+  batch.delivered_ns = state.now_ns;
   if (state.order == L.ORDER_EXTERNAL) c.outstanding_positions -= batch.samples;
   count(L.COUNTER_BATCHES, 1);
   count(L.COUNTER_BYTES, <f64>batch.bytes);

@@ -2,17 +2,21 @@
 // first (their batch is older than anything new), then the consumer whose next batch is earliest, then hedges.
 import { actionRoom, beginAction, commitAction, putWide, putWord } from './actions';
 import { skipEmptyExtents } from './shape';
-import { concurrencyBound, concurrencyLimit, rateAllows, rateNextNs, rateTake } from './concurrency';
+import { concurrencyBound, concurrencyLimit } from './concurrency';
 import * as L from './layout';
 import { backoffOver, cancelQueuePop, placeQueuePop, partsLeft, requestId, takePart, waitPush, waitRemove } from './parts';
+import { rateAllows, rateNextNs, rateTake } from './pacing';
 import { HEAP_BACKOFF, HEAP_DUE, heapLength, heapPop, heapPush, heapTop } from './heap';
 import { retryAllowed, retryEarn, retryNextNs, retryTake } from './retry';
 import { stagingTake } from './staging';
 import { count, setFlag, state } from './state';
 import { BATCH_FETCHING, Batch, LEG_SENT, NONE, PART_ACTIVE, Part, batchAt, consumerAt, extentAt, partAt, segmentAt } from './tables';
 
+// The last tokens are kept for what is later by far than most: a request that hangs.
+const HEDGE_RESERVE: f64 = 4;
+const HEDGE_HANGS: f64 = 4; // times the usual delay
 const HEDGE_LEAST_SAMPLES: f64 = 32;
-const HEDGE_MOST_TOKENS: f64 = 16;
+const HEDGE_MOST_TOKENS: f64 = 256;
 
 // Why the last dispatch ended; the deadline is made from it.
 export const BLOCKED_NOT: u32 = 0;
@@ -32,7 +36,11 @@ export function dispatch(): u32 {
       break;
     }
     if (!rateAllows()) return BLOCKED_RATE;
-    if (!(retry ? sendRetry() : sendNext(consumer))) break;
+    if (!(retry ? sendRetry() : sendNext(consumer))) {
+      // Staging is full: more than enough is under way.
+      concurrencyBound();
+      break;
+    }
     retry = retryDue();
     consumer = retry ? NONE : earliestConsumer();
   }
@@ -74,7 +82,7 @@ function sendNext(index: u32): bool {
   const id = consumerAt(index).dispatch_at;
   const batch = batchAt(id);
   const extent = extentAt(batch.first + batch.dispatch_extent);
-  const length = min(state.split_bytes, extent.length - batch.dispatch_offset);
+  const length = min(partBytes(), extent.length - batch.dispatch_offset);
   let segment: u32 = NONE;
   if (state.staged) {
     segment = stagingTake(length, false);
@@ -98,6 +106,16 @@ function sendNext(index: u32): bool {
   if (state.hedging) state.hedge_tokens = min(HEDGE_MOST_TOKENS, state.hedge_tokens + state.hedge_share);
   sendMain(at);
   return true;
+}
+
+/**
+ * A part should take at least as long to move as its request waits: where requests queue, at the store or for a core, fewer and
+ * longer ones bring more. While the store refuses requests, parts are as long as they can be.
+ */
+function partBytes(): u64 {
+  if (!state.concurrency_adaptive) return state.split_bytes;
+  if (state.rate_limit > 0) return state.split_most;
+  return max(state.split_bytes, min(state.split_most, state.part_bytes));
 }
 
 function advance(batch: Batch, length: u64, extent_length: u64): void {
@@ -181,8 +199,63 @@ function sendRetry(): bool {
 
 // ---- hedges -------------------------------------------------------------------------------------
 
+// Hedges are few, so they go where they count: to outliers, and to parts that a consumer would miss soon. What is a little slow in
+// a batch further ahead has time.
+const HEDGE_HORIZON: f64 = 2; // times the latency of the tail
+const HEDGE_MEDIANS: f64 = 4; // of the first-byte latency: an outlier
+const HEDGE_LOOKS: u32 = 8;
+const MOST_AHEAD: u32 = 4;
+
 function hedgeAfterNs(): f64 {
   return max(state.hedge_min_ns, state.latency_hedge_ns);
+}
+
+export function hedgeReset(): void {
+  state.hedge_tokens = HEDGE_RESERVE;
+}
+
+/** The consumer will want the part's batch before a second request would surely be answered. */
+function isUrgent(part: Part): bool {
+  const c = consumerAt(part.consumer);
+  const horizon = state.latency_p95_ns * HEDGE_HORIZON;
+  let ahead = c.ready;
+  let id = c.deliver_at;
+  for (let i: u32 = 0; i < MOST_AHEAD && id != NONE; i++) {
+    if (<f64>ahead * c.step_ns > horizon) return false;
+    if (id == part.batch) return true;
+    id = batchAt(id).next;
+    ahead += 1;
+  }
+  return false;
+}
+
+function outlierAfterNs(): f64 {
+  return max(state.hedge_min_ns, state.latency_p50_ns * HEDGE_MEDIANS);
+}
+
+/** An outlier is hedged wherever it stands, so that a slow hedge has time too; others only when they are urgent. */
+function hedgeDueNs(at: u32): f64 {
+  const part = partAt(at);
+  const outlier = outlierAfterNs();
+  if (state.hedge_tokens < 1 + HEDGE_RESERVE) return part.sent_ns + outlier * HEDGE_HANGS;
+  return part.sent_ns + (isUrgent(part) ? min(hedgeAfterNs(), outlier) : outlier);
+}
+
+/**
+ * What may be hedged next: the oldest part without a first byte, or an urgent one among those that have waited long enough. Parts
+ * stand in the order in which they were sent, so that mostly one look at the oldest says that it is too early for all.
+ */
+function hedgeCandidate(): u32 {
+  const oldest = state.wait_head;
+  if (hedgeDueNs(oldest) <= state.now_ns) return oldest;
+  const after = hedgeAfterNs();
+  let at = oldest;
+  for (let i: u32 = 0; i < HEDGE_LOOKS && at != NONE; i++) {
+    if (partAt(at).sent_ns + after > state.now_ns) break;
+    if (isUrgent(partAt(at))) return at;
+    at = partAt(at).wait_next;
+  }
+  return oldest;
 }
 
 function mayHedge(): bool {
@@ -198,9 +271,9 @@ function mayHedge(): bool {
 /** Second requests for the slowest first bytes, into staging, within the budget. Refused first when memory is short. */
 export function hedge(): void {
   while (mayHedge() && state.in_flight < concurrencyLimit()) {
-    const at = state.wait_head;
+    const at = hedgeCandidate();
+    if (at == NONE || hedgeDueNs(at) > state.now_ns) return;
     const part = partAt(at);
-    if (part.sent_ns + hedgeAfterNs() > state.now_ns) return;
     if (actionRoom() == 0) return setFlag(L.FLAG_MORE);
     const segment = stagingTake(part.length, true);
     if (segment == NONE) return;
@@ -273,8 +346,9 @@ export function dispatchDeadline(blocked: u32): f64 {
   if (heapLength(HEAP_DUE) > 0 && !isReplay(partAt(heapTop(HEAP_DUE))) && state.retry_tokens < 1) {
     deadline = min(deadline, retryNextNs());
   }
-  if (mayHedge()) {
-    const at = partAt(state.wait_head).sent_ns + hedgeAfterNs();
+  const candidate = mayHedge() ? hedgeCandidate() : NONE;
+  if (candidate != NONE) {
+    const at = hedgeDueNs(candidate);
     if (at > state.now_ns) deadline = min(deadline, ceil(at));
   }
   return deadline;

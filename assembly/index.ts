@@ -7,7 +7,7 @@ import { emitResolves, consumersReset, grant, onConsumed, onRequested, onResolve
 import { concurrencyReset } from './concurrency';
 import { readConfig, shareMemory } from './config';
 import { deliver, finishDelivery } from './delivery';
-import { BLOCKED_RATE, dispatch, dispatchDeadline, emitCancels, emitPlaces, hedge } from './dispatch';
+import { BLOCKED_RATE, dispatch, dispatchDeadline, emitCancels, emitPlaces, hedge, hedgeReset } from './dispatch';
 import { emitFailure, emitSkips } from './failure';
 import { hashRecord, hashReset, hashTime } from './hash';
 import * as L from './layout';
@@ -41,6 +41,7 @@ export function init(): i32 {
   partsReset();
   stagingReset();
   retryReset();
+  hedgeReset();
   concurrencyReset();
   consumersReset(<u32>configSlot(L.CONFIG_START_EPOCH), <u32>configSlot(L.CONFIG_START_BATCH));
   for (let i: i32 = 0; i < L.CONFIG_SLOTS; i++) hashTime(configSlot(i));

@@ -3,11 +3,12 @@
 // never given away before that.
 import * as L from './layout';
 import { batchSettled } from './batches';
-import { concurrencyDone, concurrencyThrottled, rateSucceeded } from './concurrency';
+import { concurrencyDone } from './concurrency';
 import { giveUp } from './failure';
 import { latencyAdd } from './latency';
 import { HEAP_BACKOFF, heapPush } from './heap';
 import { LONGEST_RETRY_AFTER_NS, attemptsFor, backoffNs, retrySawFailure, retrySawSuccess, retrySucceeded } from './retry';
+import { rateRefused, rateSucceeded } from './pacing';
 import { stagingFree } from './staging';
 import { count, state } from './state';
 import {
@@ -216,6 +217,7 @@ export function onFirstByte(id: u32, attempt: u32, at_ns: f64): void {
     latencyAdd(at_ns - part.sent_ns);
     waitRemove(index);
     part.main_leg = LEG_MOVING;
+    part.first_ns = at_ns;
     if (part.main_cancelled) return;
   } else if (attempt == part.hedge_attempt && part.hedge_leg == LEG_SENT) {
     latencyAdd(at_ns - part.hedge_sent_ns);
@@ -268,7 +270,8 @@ export function onFetched(id: u32, attempt: u32, bytes: u64, at_ns: f64): void {
   count(L.COUNTER_BYTES_FETCHED, <f64>received);
   rateSucceeded();
   retrySawSuccess();
-  concurrencyDone(<f64>received);
+  const first_ns = hedge || silent ? at_ns : part.first_ns;
+  concurrencyDone(<f64>received, first_ns - (hedge ? part.hedge_sent_ns : part.sent_ns), at_ns - first_ns);
   if (bytes != part.length) return legFailed(index, hedge, L.CLASS_SHORT, 0);
   if (part.tries > 0) retrySucceeded();
   if (part.state == PART_DRAINING) return releaseIfDrained(index);
@@ -319,7 +322,7 @@ export function onFetchFailed(id: u32, attempt: u32, failure: u32, retry_after_n
   count(L.COUNTER_BYTES_FETCHED, <f64>bytes);
   if (failure == L.CLASS_THROTTLED) {
     count(L.COUNTER_THROTTLES, 1);
-    concurrencyThrottled();
+    rateRefused();
   }
   if (!(end & END_CANCELLED)) retrySawFailure();
   // An attempt that the host ended by itself is as good as one that was cut.

@@ -49,6 +49,8 @@ export class State {
   concurrency_backoff: f64;
   concurrency_gain: f64;
   split_bytes: u64;
+  split_most: u64; // longest part
+  part_bytes: u64; // what moves on one connection while a request waits
   merge_gap: u64;
   merge_bytes: u64;
   retry_attempts: u32;
@@ -85,8 +87,9 @@ export class State {
   skips_to_emit: u32;
   ready_batches: u32; // complete and not yet consumed
   // staging
-  segment_head: u32; // free-running
-  segment_tail: u32;
+  free_segment: u32;
+  segments_used: u32;
+  staging_map: u64; // levels with a free segment
   // retries
   success_ns: f64; // of the last attempt that brought its bytes
   failed_since: u32; // attempts that failed since then
@@ -117,7 +120,12 @@ export class State {
   latency_total: f64;
   // concurrency control
   limit: f64;
-  limit_before: f64;
+  model_ns: f64; // when the last descent ended
+  least_wait_ns: f64; // to the first byte, of recent rounds
+  connection_rate: f64; // bytes per nanosecond of one body, of the best recent round
+  mean_bytes: f64;
+  round_wait_ns: f64;
+  round_body_ns: f64;
   best_rate: f64;
   round_start_ns: f64;
   round_bytes: f64;
@@ -126,9 +134,11 @@ export class State {
   round_limited: u32;
   rounds_held: u32;
   backoff_ns: f64;
-  slow_start_limit: f64;
   // pacing
   rate_limit: f64; // requests per second; 0: not limited
+  rate_fall: f64; // share of the rate that the last 503 cost
+  refused_since: f64; // answers since the last step down
+  done_since: f64;
   rate_max: f64; // what the store bore at the last 503
   throttled_ns: f64;
   send_tokens: f64;

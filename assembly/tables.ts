@@ -39,6 +39,9 @@ export class Consumer {
   delivered: u32; // 1 once any batch was delivered
   ended: u32; // END was emitted
   ends_external: u32; // external order: no position follows
+  ready: u32; // batches delivered and not yet consumed
+  consumed_ns: f64; // when the last batch was consumed
+  step_ns: f64; // what a consumer takes for a batch, smoothed
   open_samples: u32; // samples of batches that hold landing memory
   batches: f64; // delivered
   window_bytes: f64; // adaptive window now
@@ -85,6 +88,7 @@ export class Batch {
   skips_to_emit: u32;
   emitted: u32; // SAMPLE records emitted
   emitting: u32; // DELIVER was emitted, SAMPLE records are under way
+  delivered_ns: f64;
   landing_offset: u64;
   landing_bytes: u64;
   bytes: u64; // sum of samples' lengths, holes excluded
@@ -153,6 +157,7 @@ export class Part {
   replayed: u32; // a stale connection was replayed already
   hedged: u32;
   sent_ns: f64;
+  first_ns: f64; // first byte of the main attempt
   hedge_sent_ns: f64;
   heap_key: u64;
   heap_tie: u32;
@@ -165,12 +170,16 @@ export class Part {
   in_queue: u32;
 }
 
-/** An allocation in staging memory; freed in any order, reused in ring order. */
+/** A run of staging memory, in use or free; the runs follow each other without gaps. */
 @unmanaged
 export class Segment {
   offset: u64;
   length: u64;
-  freed: u32;
+  free: u32;
+  before: u32; // neighbours in memory
+  after: u32;
+  previous: u32; // in a list of free segments; `next` also links unused records
+  next: u32;
   reserved: u32;
 }
 
@@ -180,8 +189,10 @@ export const STATE_BYTES: usize = 4096;
 
 export const STATE: usize = TABLES_OFFSET;
 export const LATENCY: usize = STATE + STATE_BYTES;
-export const RINGS: usize = LATENCY + 4 * LATENCY_BUCKETS;
-export const CONSUMERS: usize = RINGS + (2 * MAX_CONSUMERS + 1) * offsetof<Ring>();
+export const STAGING_LISTS: usize = LATENCY + 4 * LATENCY_BUCKETS; // heads: 64 levels of 8
+export const STAGING_MAPS: usize = STAGING_LISTS + 64 * 8 * 4; // one byte a level: lists that hold something
+export const RINGS: usize = STAGING_MAPS + 64;
+export const CONSUMERS: usize = RINGS + 2 * MAX_CONSUMERS * offsetof<Ring>();
 export const BATCHES: usize = CONSUMERS + MAX_CONSUMERS * offsetof<Consumer>();
 export const SAMPLES: usize = BATCHES + MAX_BATCHES * offsetof<Batch>();
 export const EXTENTS: usize = SAMPLES + MAX_SAMPLES * offsetof<Sample>();
@@ -241,12 +252,6 @@ export function sampleRing(consumer: u32): Ring {
 @inline
 export function landingRing(consumer: u32): Ring {
   return changetype<Ring>(RINGS + (MAX_CONSUMERS + consumer) * offsetof<Ring>());
-}
-
-// @ts-ignore: decorator
-@inline
-export function stagingRing(): Ring {
-  return changetype<Ring>(RINGS + 2 * MAX_CONSUMERS * offsetof<Ring>());
 }
 
 // ---- Ring ---------------------------------------------------------------------------------------

@@ -16,10 +16,19 @@ export function windowAllows(c: Consumer, batch: Batch, bytes: u64): bool {
   return <f64>(c.open_bytes + bytes) <= max(c.window_bytes, least);
 }
 
-/** A consumer stalls: a window that held the next batch back was too small. */
+/**
+ * Where the window starts: memory that the user gave is there to be used, so a quarter of it, or what the setting says if that
+ * is more.
+ */
+export function windowStart(): f64 {
+  if (!state.window_adaptive) return state.window_bytes;
+  return max(1, min(max(state.window_initial_bytes, <f64>state.landing_bytes / 4), min(state.window_bytes, <f64>state.landing_bytes)));
+}
+
+/** A consumer stalls after its first batch: to have looked further ahead would have helped, or will the next time. */
 export function windowStalled(c: Consumer): void {
-  if (!state.window_adaptive || c.window_bound == 0) return;
-  setWindow(c, max(c.window_bytes * 2, c.window_bytes + state.window_initial_bytes));
+  if (!state.window_adaptive || !c.delivered) return;
+  setWindow(c, c.window_bytes * 2);
 }
 
 /** Little's law: the rate of the last round (bytes per nanosecond) times the latency of the tail. */

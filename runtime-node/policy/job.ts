@@ -1,5 +1,6 @@
 import * as layout from '../../assembly/layout.js';
 import { ConfigError } from '../errors.js';
+import { commandName, option, type Text, words } from '../wording.js';
 import type { Policy } from './resolve.js';
 import { SETTINGS } from './settings.js';
 
@@ -40,33 +41,33 @@ export interface JobSpec {
 }
 
 export const DEFAULT_MEMORY_BYTES = 512 * 2 ** 20;
+/** Samples that a feed may skip where `onError` is `skip` and no limit is given. */
+export const DEFAULT_MAX_SKIPS = 100;
 
 /** The core numbers batches with 32 bits. */
 const MOST_BATCHES = 2 ** 32 - 2;
 
 interface Range {
-  readonly option: string;
   readonly slot: number;
   readonly min: number;
   readonly max: number;
 }
 
 const RANGES = {
-  samples: { option: 'samples', slot: layout.CONFIG_SAMPLES, min: 1, max: 2 ** 48 },
+  samples: { slot: layout.CONFIG_SAMPLES, min: 1, max: 2 ** 48 },
   batchSamples: {
-    option: 'batch-samples',
     slot: layout.CONFIG_BATCH_SAMPLES,
     min: 1,
     max: layout.MAX_SAMPLES / 2,
   },
-  worldSize: { option: 'world-size', slot: layout.CONFIG_WORLD_SIZE, min: 1, max: 2 ** 20 },
-  rank: { option: 'rank', slot: layout.CONFIG_FIRST_RANK, min: 0, max: 2 ** 20 - 1 },
-  consumers: { option: 'consumers', slot: layout.CONFIG_CONSUMERS, min: 1, max: layout.MAX_CONSUMERS },
-  epochs: { option: 'epochs', slot: layout.CONFIG_EPOCHS, min: 1, max: 2 ** 31 - 1 },
-  startEpoch: { option: 'start-epoch', slot: layout.CONFIG_START_EPOCH, min: 0, max: 2 ** 31 - 1 },
-  startBatch: { option: 'start-batch', slot: layout.CONFIG_START_BATCH, min: 0, max: 2 ** 32 - 2 },
-  memoryBytes: { option: 'memory', slot: layout.CONFIG_MEMORY_BYTES, min: 4096, max: 2 ** 46 },
-  maxSkips: { option: 'max-skips', slot: layout.CONFIG_MAX_SKIPS, min: 0, max: 2 ** 31 - 1 },
+  worldSize: { slot: layout.CONFIG_WORLD_SIZE, min: 1, max: 2 ** 20 },
+  rank: { slot: layout.CONFIG_FIRST_RANK, min: 0, max: 2 ** 20 - 1 },
+  consumers: { slot: layout.CONFIG_CONSUMERS, min: 1, max: layout.MAX_CONSUMERS },
+  epochs: { slot: layout.CONFIG_EPOCHS, min: 1, max: 2 ** 31 - 1 },
+  startEpoch: { slot: layout.CONFIG_START_EPOCH, min: 0, max: 2 ** 31 - 1 },
+  startBatch: { slot: layout.CONFIG_START_BATCH, min: 0, max: 2 ** 32 - 2 },
+  memoryBytes: { slot: layout.CONFIG_MEMORY_BYTES, min: 4096, max: 2 ** 46 },
+  maxSkips: { slot: layout.CONFIG_MAX_SKIPS, min: 0, max: 2 ** 31 - 1 },
 } as const satisfies Record<string, Range>;
 
 /** Defaults of the job's numbers and words. */
@@ -85,9 +86,9 @@ const DEFAULTS = {
   onError: 'fail',
 };
 
-/** Range of a job's number by the option's name, for parsers and help. */
-export function jobRange(option: string): { min: number; max: number } | undefined {
-  return Object.values(RANGES).find((r) => r.option === option);
+/** Range of a job's number by the option's name in the command, for parsers and help. */
+export function jobRange(name: string): { min: number; max: number } | undefined {
+  return Object.entries(RANGES).find(([field]) => commandName(field) === name)?.[1];
 }
 
 /**
@@ -98,14 +99,14 @@ export function jobConfig(job: JobSpec, policy: Policy): Float64Array {
   const config = new Float64Array(layout.CONFIG_SLOTS);
   const given = { ...DEFAULTS, ...stripUndefined(job) };
   for (const [name, range] of Object.entries(RANGES)) {
-    config[range.slot] = wholeNumber(given[name as keyof typeof RANGES], range);
+    config[range.slot] = wholeNumber(name, given[name as keyof typeof RANGES], range);
   }
   const seed = seedWords(given.seed);
   config[layout.CONFIG_SEED_LO] = seed.lo;
   config[layout.CONFIG_SEED_HI] = seed.hi;
   config[layout.CONFIG_ORDER] = word(given.shuffle, SHUFFLES, 'shuffle');
   config[layout.CONFIG_TAIL] = word(given.tail, TAILS, 'tail');
-  config[layout.CONFIG_ON_ERROR] = word(given.onError, ON_ERRORS, 'on-error');
+  config[layout.CONFIG_ON_ERROR] = word(given.onError, ON_ERRORS, 'onError');
   config[layout.CONFIG_STAGED] = given.staged ? 1 : 0;
   for (const s of SETTINGS) if (s.slot !== null) config[s.slot] = policy.values.get(s.name)!;
   checkTogether(config);
@@ -118,7 +119,7 @@ export function seedWords(seed: unknown): { lo: number; hi: number } {
     typeof seed === 'bigint'
       ? seed >= 0n && seed < 1n << 64n
       : Number.isSafeInteger(seed) && (seed as number) >= 0;
-  if (!fits) throw outOfRange('seed', seed, '0..18446744073709551615 (as a bigint above 2^53 - 1)');
+  if (!fits) throw notInRange('seed', seed, '0..18446744073709551615 (as a bigint above 2^53 - 1)');
   const wide = BigInt(seed as number | bigint);
   return { lo: Number(wide & 0xffffffffn), hi: Number(wide >> 32n) };
 }
@@ -126,17 +127,18 @@ export function seedWords(seed: unknown): { lo: number; hi: number } {
 function checkTogether(config: Float64Array): void {
   const world = config[layout.CONFIG_WORLD_SIZE]!;
   const last = config[layout.CONFIG_FIRST_RANK]! + config[layout.CONFIG_CONSUMERS]! - 1;
-  if (last >= world) throw outOfRange('rank', last, `0..${world - 1} (below --world-size ${world})`);
+  if (last >= world)
+    throw notInRange('rank', last, words`0..${world - 1} (below ${option('worldSize')} ${world})`);
   const consumers = config[layout.CONFIG_CONSUMERS]!;
   if (config[layout.CONFIG_BATCH_SAMPLES]! > layout.MAX_SAMPLES / consumers) {
-    throw outOfRange(
-      'batch-samples',
+    throw notInRange(
+      'batchSamples',
       config[layout.CONFIG_BATCH_SAMPLES],
       `1..${Math.floor(layout.MAX_SAMPLES / consumers)} for ${consumers} consumers`,
     );
   }
   if (batchesOf(config) > MOST_BATCHES) {
-    throw outOfRange(
+    throw notInRange(
       'samples',
       config[layout.CONFIG_SAMPLES],
       `1..${MOST_BATCHES} global batches of an epoch`,
@@ -151,27 +153,43 @@ function batchesOf(config: Float64Array): number {
   );
 }
 
-function wholeNumber(value: unknown, { option, min, max }: Range): number {
+function wholeNumber(name: string, value: unknown, { min, max }: Range): number {
   if (typeof value !== 'number' || !Number.isSafeInteger(value) || value < min || value > max) {
-    throw outOfRange(option, value, `${min}..${max}`);
+    throw notInRange(name, value, `${min}..${max}`);
   }
   return value;
 }
 
-function word(value: unknown, words: readonly string[], option: string): number {
-  const index = words.indexOf(value as string);
-  if (index < 0) throw outOfRange(option, value, words.join(' | '));
+function word(value: unknown, choices: readonly string[], name: string): number {
+  const index = choices.indexOf(value as string);
+  if (index < 0) throw noneOf(value, choices, name);
   return index;
 }
 
-function outOfRange(option: string, value: unknown, range: string): ConfigError {
-  const shown = typeof value === 'string' ? JSON.stringify(value) : String(value);
+/** A word that is none of those that there are. */
+export function noneOf(value: unknown, choices: readonly string[], name: string): ConfigError {
   return new ConfigError(
     'bad_option',
-    `${option}: ${shown} is out of range`,
-    `give a whole number or word in ${range}`,
-    { option },
+    words`${option(name)}: ${shown(value)} is none of ${choices.join(', ')}`,
+    `use one of ${choices.join(', ')}`,
+    { option: name },
   );
+}
+
+function notInRange(name: string, value: unknown, range: Text): ConfigError {
+  return new ConfigError(
+    'bad_option',
+    words`${option(name)}: ${shown(value)} is not a whole number in ${range}`,
+    words`give a whole number in ${range}`,
+    { option: name },
+  );
+}
+
+/** A value of any kind, as an error shows it. */
+export function shown(value: unknown): string {
+  if (typeof value === 'bigint') return `${value}n`;
+  if (typeof value === 'number' || value === undefined) return String(value);
+  return JSON.stringify(value) ?? String(value);
 }
 
 function stripUndefined<T extends object>(value: T): T {

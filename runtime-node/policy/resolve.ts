@@ -126,9 +126,16 @@ function badValue(setting: Setting, value: unknown): ConfigError {
   return new ConfigError(
     'bad_option',
     `${setting.name}: ${shown} is not ${form} in ${formatRange(setting)}`,
-    `give ${form} in ${formatRange(setting)} (${setting.meaning})`,
+    `give ${form} in ${formatRange(setting)}, for example ${example(setting)} (${setting.meaning})`,
     { option: setting.name },
   );
+}
+
+/** A value that may be given, written as in a policy file: the preset os2g's, or the least one where that is no number. */
+function example(setting: Setting): string {
+  const value = setting.presets.os2g;
+  const usable = Number.isFinite(value) && value >= setting.min && value <= setting.max;
+  return JSON.stringify(formatSetting(setting, usable ? value : setting.min));
 }
 
 function unknownSetting(name: string): ConfigError {

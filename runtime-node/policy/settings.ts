@@ -92,7 +92,7 @@ export const SETTINGS: readonly Setting[] = [
     'bytes',
     [1, 16 * TiB],
     32 * MiB,
-    'where an adaptive window starts',
+    'where an adaptive window starts, where a quarter of landing memory is less',
   ),
   setting(
     'concurrency.mode',
@@ -108,7 +108,7 @@ export const SETTINGS: readonly Setting[] = [
     layout.CONFIG_CONCURRENCY_MAX,
     'count',
     [1, layout.MAX_REQUESTS],
-    [1, 16, 256],
+    [1, 16, 1024],
     'most requests in flight, all consumers together',
   ),
   setting(
@@ -116,7 +116,7 @@ export const SETTINGS: readonly Setting[] = [
     layout.CONFIG_CONCURRENCY_INITIAL,
     'count',
     [1, layout.MAX_REQUESTS],
-    16,
+    64,
     'where adaptive concurrency starts',
   ),
   setting(
@@ -131,9 +131,9 @@ export const SETTINGS: readonly Setting[] = [
     'concurrency.gain',
     layout.CONFIG_CONCURRENCY_GAIN,
     'ratio',
-    [0.001, 1],
-    0.03,
-    'relative gain of the delivered rate that justifies more concurrency',
+    [1, 16],
+    2,
+    'adaptive concurrency: places for each one that the best rate seen needs when nothing queues',
     { scale: 'log' },
   ),
   setting(
@@ -151,7 +151,7 @@ export const SETTINGS: readonly Setting[] = [
     'bytes',
     [4 * KiB, 16 * TiB],
     [16 * TiB, 8 * MiB, 8 * MiB],
-    'ranges longer than this are fetched in parts of this size',
+    'ranges longer than this are fetched in parts of this size; with adaptive concurrency, of at least this size',
   ),
   setting(
     'merge.gap',
@@ -206,7 +206,7 @@ export const SETTINGS: readonly Setting[] = [
     layout.CONFIG_HEDGE_SHARE,
     'ratio',
     [0, 1],
-    [0, 0, 0.02],
+    [0, 0, 0.1],
     'second requests for slow first bytes, as a share of requests; 0: none',
   ),
   setting(

@@ -67,6 +67,11 @@ export function formatBytes(bytes: number): string {
   return `${bytes}B`;
 }
 
+/** A size in a sentence: `960 KiB`; `formatBytes` is how it is written as a value. */
+export function tellBytes(bytes: number): string {
+  return formatBytes(bytes).replace(/^([\d.]+)/, '$1 ');
+}
+
 export function formatDuration(ns: number): string {
   if (ns === Number.POSITIVE_INFINITY) return 'unlimited';
   for (const unit of ['h', 'min', 's', 'ms', 'us']) {

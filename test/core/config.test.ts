@@ -64,7 +64,8 @@ for (const [field, option] of Object.entries(JOB_NUMBERS)) {
       assert.is(error === null, inside && fits, `${show(value)}: ${error?.message}`);
       if (!error) continue;
       assert.is(error.code, 'bad_option');
-      assert.is(error.context.option, field === 'worldSize' && inside ? 'rank' : option);
+      assert.is(error.told('command').option, field === 'worldSize' && inside ? 'rank' : option);
+      assert.is(error.context.option, field === 'worldSize' && inside ? 'rank' : field);
       if (!inside) assert.ok(error.mend.includes(`${range.min}..${range.max}`), error.mend);
     }
   });
@@ -93,7 +94,7 @@ test('words of the job: one of them, or refused', () => {
   ] as const) {
     for (const value of ['', 'Sample', 'x', 0, 1, null, true]) {
       const error = refusal(() => jobConfig({ ...JOB, [field]: value }, resolvePolicy()));
-      assert.is(error?.context.option, option, `${field} ${show(value)}`);
+      assert.is(error?.told('command').option, option, `${field} ${show(value)}`);
     }
   }
 });

@@ -101,7 +101,7 @@ test('how far a fixed window runs ahead; one batch is always allowed', async () 
   }
 });
 
-test('an adaptive window doubles when a stall finds it full, and shrinks with the budget', async () => {
+test('an adaptive window starts at a quarter of landing memory, doubles at a stall, and shrinks with the budget', async () => {
   const hand = await Hand.start(
     {
       job: { samples: 4000, batchSamples: 4, memoryBytes: 2 ** 20 },
@@ -111,23 +111,34 @@ test('an adaptive window doubles when a stall finds it full, and shrinks with th
   );
   const window = (): number => hand.counter(layout.COUNTER_WINDOW_BYTES) / 1024;
   hand.step();
-  assert.is(window(), 16);
+  assert.is(window(), 256);
   hand.events.waiting(hand.nowNs, 0);
   hand.step(MS);
-  assert.is(window(), 32);
-  hand.events.waiting(hand.nowNs, 0);
-  hand.step();
-  assert.is(window(), 32, 'it waits already');
-  for (let i = 0; i < 8; i++) {
+  assert.is(window(), 256, 'the wait for the first batch says nothing about the window');
+  for (const kib of [512, 1024, 1024]) {
     hand.settle();
     for (const batch of [...hand.delivered]) hand.consume(batch);
     hand.events.waiting(hand.nowNs, 0);
     hand.step(hand.nowNs + MS);
+    hand.events.waiting(hand.nowNs, 0);
+    hand.step();
+    assert.is(window(), kib, 'one doubling for each wait');
   }
-  assert.ok(window() > 512, `${window()}`);
   hand.events.limit(hand.nowNs, 2 ** 18);
   hand.step();
   assert.is(window(), 256);
+});
+
+test('window.initial_bytes is where the window starts if that is more than a quarter', async () => {
+  const hand = await Hand.start(
+    {
+      job: { samples: 4000, batchSamples: 4, memoryBytes: 2 ** 20 },
+      set: { 'window.initial_bytes': '600KiB', 'hedge.share': 0 },
+    },
+    objectsOf(1024),
+  );
+  hand.step();
+  assert.is(hand.counter(layout.COUNTER_WINDOW_BYTES) / 1024, 600);
 });
 
 // ---- holes --------------------------------------------------------------------------------------

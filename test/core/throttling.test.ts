@@ -115,7 +115,10 @@ test('a cap that never ends: the rate settles just below it', async () => {
 // ---- by hand ------------------------------------------------------------------------------------
 
 test('a 503 lowers the rate at once, at most one step for each round trip, and the rate returns', async () => {
-  const hand = await Hand.start({ job: { samples: 20_000, batchSamples: 100 }, set: { 'hedge.share': 0 } });
+  const hand = await Hand.start({
+    job: { samples: 20_000, batchSamples: 100 },
+    set: { 'hedge.share': 0, 'concurrency.mode': 'fixed', 'concurrency.max': 16 },
+  });
   const limit = (): number => hand.counter(layout.COUNTER_RATE_LIMIT);
   // A second of steady answers: 16 each 16 ms.
   for (let i = 0; i < 62; i++) {
