@@ -44,6 +44,8 @@ class Replay {
   steps: u64 = 0;
   truncated: bool = true;
   differs: bool = false;
+  /** The first step before which the hashes differ; -1: none. */
+  first_difference: i64 = -1;
   recorded: u64 = 0;
 }
 
@@ -66,13 +68,13 @@ function main(): void {
     if (kind != L.TRACE_STEP || events > <u32>L.EVENT_RING_RECORDS) return refuse('a record that is no step');
     const before = runHash();
     if (!pushEvents(input, events)) break;
-    if (before != recorded) replay.differs = true;
+    if (before != recorded && replay.first_difference < 0) replay.first_difference = <i64>replay.steps;
     step(now_ns);
     setHeadWord(L.HEAD_ACTION_HEAD, headWord(L.HEAD_ACTION_TAIL));
     replay.events += events;
     replay.steps += 1;
   }
-  if (!replay.truncated && replay.recorded != runHash()) replay.differs = true;
+  replay.differs = replay.first_difference >= 0 || (!replay.truncated && replay.recorded != runHash());
   print(replay);
 }
 
@@ -111,11 +113,13 @@ function hex(value: u64): string {
 }
 
 function print(replay: Replay): void {
+  const difference = replay.first_difference < 0 ? 'null' : replay.first_difference.toString();
   const recorded = replay.truncated ? 'null' : '"' + hex(replay.recorded) + '"';
   process.stdout.write(
     '{"run_hash":"' + hex(runHash()) + '","recorded_run_hash":' + recorded +
       ',"match":' + (replay.differs ? 'false' : 'true') + ',"events":' + replay.events.toString() +
-      ',"steps":' + replay.steps.toString() + ',"truncated":' + (replay.truncated ? 'true' : 'false') + '}\n',
+      ',"steps":' + replay.steps.toString() + ',"truncated":' + (replay.truncated ? 'true' : 'false') +
+      ',"first_difference":' + difference + '}\n',
   );
 }
 

@@ -1,3 +1,5 @@
+import { commandName, type Teller, type Text, tell } from './wording.js';
+
 /**
  * Every error that OS2G raises on purpose: a stable code, one sentence of what happened and where, and one of what
  * to do. Whatever else is thrown is a defect.
@@ -7,7 +9,7 @@ export interface ErrorContext {
   key?: string;
   /** Bucket of the object. */
   bucket?: string;
-  /** Name of the option, setting or field that is wrong. */
+  /** Name of the option, setting or field that is wrong; of an option of `openFeed` the API's name. */
   option?: string;
   /** File, and line where known: `scenario.json:12`. */
   file?: string;
@@ -34,32 +36,48 @@ export class Os2gError extends Error {
   readonly mend: string;
   readonly exitCode: ExitCode;
   readonly context: ErrorContext;
+  readonly #message: Text;
+  readonly #mend: Text;
 
-  constructor(
-    code: string,
-    message: string,
-    mend: string,
-    context: ErrorContext = {},
-    exitCode: ExitCode = 1,
-  ) {
-    super(message, context.cause === undefined ? undefined : { cause: context.cause });
+  /** `message` and `mend` name options as the API does, where they are wordings; `told` has them for the command. */
+  constructor(code: string, message: Text, mend: Text, context: ErrorContext = {}, exitCode: ExitCode = 1) {
+    super(tell(message, 'api'), context.cause === undefined ? undefined : { cause: context.cause });
     this.name = new.target.name;
     this.code = code;
-    this.mend = mend;
+    this.mend = tell(mend, 'api');
     this.exitCode = exitCode;
     this.context = context;
+    this.#message = message;
+    this.#mend = mend;
   }
 
-  /** The document that `--json` prints (`os2g.error/1`). */
-  toJSON(): Record<string, unknown> {
+  /** What happened, as text that may stand in another error's. */
+  get wording(): { readonly message: Text; readonly mend: Text } {
+    return { message: this.#message, mend: this.#mend };
+  }
+
+  /** The document `os2g.error/1`, with the names of who tells it. */
+  told(teller: Teller): { code: string; message: string; mend: string } & Omit<ErrorContext, 'cause'> {
     const { cause: _cause, ...context } = this.context;
-    return { code: this.code, message: this.message, mend: this.mend, ...context };
+    const { option } = context;
+    const named = teller === 'api' || option === undefined ? {} : { option: commandName(option) };
+    return {
+      code: this.code,
+      message: tell(this.#message, teller),
+      mend: tell(this.#mend, teller),
+      ...context,
+      ...named,
+    };
+  }
+
+  toJSON(): Record<string, unknown> {
+    return this.told('api');
   }
 }
 
 /** The call or the configuration is wrong; nothing was started. */
 export class ConfigError extends Os2gError {
-  constructor(code: string, message: string, mend: string, context: ErrorContext = {}) {
+  constructor(code: string, message: Text, mend: Text, context: ErrorContext = {}) {
     super(code, message, mend, context, 2);
   }
 }
@@ -69,7 +87,11 @@ export class StoreError extends Os2gError {}
 
 /** The work was ended by its user: an AbortSignal, SIGINT, SIGTERM. */
 export class AbortedError extends Os2gError {
-  constructor(reason?: unknown) {
-    super('aborted', 'the feed was aborted', 'resume from the cursor', { cause: reason });
+  constructor(
+    reason?: unknown,
+    message: Text = 'the work was aborted',
+    mend: Text = 'start it again, a feed from its cursor',
+  ) {
+    super('aborted', message, mend, { cause: reason });
   }
 }

@@ -1,3 +1,4 @@
+import type { AbortedError } from '../errors.js';
 import type { OptionTable, OptionValues } from './options/spec.js';
 import type { Logger } from './output/log.js';
 import type { StandardError } from './output/progress.js';
@@ -18,12 +19,20 @@ export interface CommandResult {
   readonly document: unknown;
   readonly text: string;
   readonly exitCode?: 0 | 1;
+  /** What ended the work early, where a signal did: told after the rest, which is how far it came. */
+  readonly stopped?: Stopped;
+}
+
+export interface Stopped {
+  readonly error: AbortedError;
+  /** Fields of the error's document beside the error's own. */
+  readonly fields: Readonly<Record<string, unknown>>;
 }
 
 export interface CommandSpec<S extends OptionTable = OptionTable> {
   readonly name: string;
   readonly summary: string;
-  /** Positional arguments: `<trace>` must be given, `[source]` may. */
+  /** Positional arguments: `<trace>` must be given, `[source]` may, `[names...]` may be several. */
   readonly args: readonly { readonly form: string; readonly meaning: string }[];
   readonly options: S;
   readonly examples: readonly string[];

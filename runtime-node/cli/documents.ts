@@ -58,7 +58,9 @@ ${optionRows(COMMON_OPTIONS)}
 ## The store
 
 With every command that reads a store. What is not said follows the AWS conventions: \`AWS_ENDPOINT_URL_S3\`, \`AWS_REGION\`,
-\`AWS_PROFILE\`, \`AWS_CA_BUNDLE\`, shared files, container and web-identity providers.
+\`AWS_PROFILE\`, \`AWS_CA_BUNDLE\`, shared files, container and web-identity providers. \`--profile NAME\` and \`AWS_PROFILE=NAME\` mean the same: the
+profile's credentials, its \`region\`, its \`endpoint_url\` (with \`services\` and \`ignore_configured_endpoint_urls\`) and its \`ca_bundle\`. A profile
+that does not exist is an error. The fields of each \`--json\` document: [results.md](results.md).
 
 ${optionRows(S3_OPTIONS)}
 

@@ -21,8 +21,6 @@ export async function main(commands: readonly CommandSpec[] = COMMANDS): Promise
   process.on('SIGINT', onSignal);
   process.on('SIGTERM', onSignal);
   watchStreams();
-  // What later versions of the SDK will need is no concern of who runs this one.
-  process.env.AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED ??= 'true';
   const { env, stdout, stderr } = process;
   const code = await run(process.argv.slice(2), commands, {
     env,

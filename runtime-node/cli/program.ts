@@ -1,13 +1,13 @@
 import { Command, CommanderError, Option } from 'commander';
 import { ConfigError } from '../errors.js';
+import { didYouMean } from '../nearest.js';
 import { packageVersion } from '../package-root.js';
 import type { CommandSpec } from './command.js';
-import { didYouMean } from './options/nearest.js';
 import type { RawFlags } from './options/resolve.js';
 import { type OptionSpec, type OptionTable, optionName, variableName } from './options/spec.js';
 
 /** Commands of the contract that a later version brings. */
-const LATER = ['serve', 'simulate', 'tune', 'calibrate'];
+const LATER = ['serve', 'calibrate'];
 
 /** What the command line asks for. */
 export type Parsed =
@@ -62,7 +62,7 @@ function build(
       command.addHelpText('after', `\nExamples:\n${spec.examples.map((line) => `  ${line}`).join('\n')}`);
     }
     command.action((...given: unknown[]) => {
-      const args = given.slice(0, spec.args.length) as (string | undefined)[];
+      const args = given.slice(0, spec.args.length).flat() as (string | undefined)[];
       take({ kind: 'call', spec, args, flags: command.optsWithGlobals() });
     });
   }

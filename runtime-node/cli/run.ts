@@ -1,5 +1,5 @@
 import { AbortedError } from '../errors.js';
-import type { CommandResult, CommandSpec } from './command.js';
+import type { CommandResult, CommandSpec, Stopped } from './command.js';
 import { gatherLayers, resolveOptions } from './options/resolve.js';
 import { COMMON_OPTIONS } from './options/tables.js';
 import { errorReport } from './output/error-report.js';
@@ -52,8 +52,10 @@ export async function run(
     const log = createLogger({ level: options.logLevel, format: options.logFormat, colors, write });
     const context = { env: process.env, signal: process.signal, log, stderr, json: options.json };
     const result = await parsed.spec.run(parsed.args, options, context);
+    const { stopped } = result;
+    if (stopped) return printStopped(result, stopped, options, process);
     const interrupted = process.interruptedBy();
-    if (interrupted) throw new AbortedError(interrupted);
+    if (interrupted) throw interruption(interrupted);
     printResult(result, options.json, process.stdout);
     return result.exitCode ?? 0;
   } catch (thrown) {
@@ -66,19 +68,46 @@ function printResult({ document, text }: CommandResult, json: boolean, stdout: S
   if (shown !== '') stdout.write(`${shown}\n`);
 }
 
-function printError(
-  thrown: unknown,
-  { json, debug, logFormat }: { json: boolean; debug: boolean; logFormat: string },
+/** How the process asked for its errors. */
+interface Form {
+  readonly json: boolean;
+  readonly debug: boolean;
+  readonly logFormat: string;
+}
+
+/** How far the work came, and that it did not come to its end. With `--json` it is still one document. */
+function printStopped(
+  { document, text }: CommandResult,
+  { error, fields }: Stopped,
+  form: Form,
   process: Process,
 ): number {
+  if (!form.json) process.stdout.write(`${text}\n`);
+  return printError(error, form, process, (report) => ({
+    ...report,
+    error: { ...(report.error as object), ...fields },
+    result: document,
+  }));
+}
+
+function printError(
+  thrown: unknown,
+  { json, debug, logFormat }: Form,
+  process: Process,
+  complete: (document: Record<string, unknown>) => Record<string, unknown> = (document) => document,
+): number {
   const interrupted = process.interruptedBy();
-  const error = interrupted && !(thrown instanceof AbortedError) ? new AbortedError(thrown) : thrown;
+  const error = interrupted && !(thrown instanceof AbortedError) ? interruption(thrown) : thrown;
   const report = errorReport(error, debug);
-  if (json) process.stdout.write(`${JSON.stringify(report.document)}\n`);
+  if (json) process.stdout.write(`${JSON.stringify(complete(report.document))}\n`);
   const line =
     logFormat === 'json'
       ? JSON.stringify({ level: 'error', time: new Date().toISOString(), ...report.document })
       : report.text;
   process.stderr.write(`${line}\n`);
   return interrupted ? SIGNAL_EXIT[interrupted] : report.exitCode;
+}
+
+function interruption(cause: unknown): AbortedError {
+  return new AbortedError(cause, 'interrupted before the end', 'run it again');
 }

@@ -80,6 +80,8 @@ export interface GetEngine {
   arm(): void;
   /** The failure behind the last `failed` of this request. */
   failure(id: number): FetchFailure | undefined;
+  /** Bodies that came whole: with a checksum of theirs to compare, and without. */
+  readonly checksums: { readonly checked: number; readonly unchecked: number };
   /** Open sockets, for tests and metrics. */
   readonly sockets: number;
   /** Ends all attempts and sockets; resolves when none is left. No completion follows. */

@@ -24,7 +24,18 @@ function element(body: string, name: string): string | null {
   return match?.[1] ? match[1].trim() : null;
 }
 
-/** The first 200 characters, with everything that could upset a terminal or a log replaced by a dot. */
+const SHOWN = 200;
+
+/**
+ * The first 200 characters, with everything that could upset a terminal or a log replaced by a dot. What is cut off is cut
+ * after the last whole tag, where there is one in the second half, and ends in an ellipsis.
+ */
 export function printableStart(body: string): string {
-  return body.slice(0, 200).replace(/[^\x20-\x7e]/g, '.');
+  if (body.length <= SHOWN) return printable(body);
+  const tagEnd = body.lastIndexOf('>', SHOWN - 1) + 1;
+  return `${printable(body.slice(0, tagEnd > SHOWN / 2 ? tagEnd : SHOWN))}...`;
+}
+
+function printable(text: string): string {
+  return text.replace(/[^\x20-\x7e]/g, '.');
 }

@@ -49,6 +49,7 @@ class PortableEngine implements GetEngine, ExchangeOwner {
   private readonly attempts: Attempts;
   private readonly pinned = new PinnedEtags();
   private readonly parameters: GetParameters = { path: '', offset: 0, length: 0, whole: false, etag: null };
+  readonly checksums = { checked: 0, unchecked: 0 };
   private storeTakesIfMatch = true;
   private closed = false;
 
@@ -165,10 +166,12 @@ class PortableEngine implements GetEngine, ExchangeOwner {
 
   received(exchange: Exchange, checksum: RunningChecksum | null): void {
     if (checksum === null) {
+      this.checksums.unchecked++;
       this.attempts.succeed(exchange.id, exchange.attempt, exchange.bytes);
       this.connections.release(exchange);
       return;
     }
+    this.checksums.checked++;
     const { id, attempt, key, bytes, status } = exchange;
     const compare = (digest: string): void => {
       if (digest === checksum.expected) this.attempts.succeed(id, attempt, bytes);

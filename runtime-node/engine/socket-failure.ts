@@ -1,4 +1,5 @@
 import { isTlsCode } from '../s3/error-codes.js';
+import { tlsFailure } from '../s3/tls-failure.js';
 import type { FailureName } from './failure.js';
 
 /** How far an exchange had come when its connection failed. */
@@ -23,7 +24,7 @@ const CUT = new Set(['UND_ERR_RES_CONTENT_LENGTH_MISMATCH', 'HPE_INVALID_EOF_STA
 export function socketFailure(error: Error, progress: ExchangeProgress): SocketFailure {
   const code = codeOf(error);
   const what = code === '' || error.message.includes(code) ? error.message : `${error.message} (${code})`;
-  if (isTlsCode(code)) return { name: 'tls', what: `TLS failed: ${what}` };
+  if (isTlsCode(code)) return { name: 'tls', what: `TLS failed: ${tlsFailure(code, error.message).what}` };
   if (!progress.sent) return { name: 'connect', what: `no connection: ${what || 'all addresses failed'}` };
   if (CUT.has(code) || (isParserError(error) && /EOF/.test(error.message)))
     return { name: 'reset', what: `the connection was cut: ${what}` };

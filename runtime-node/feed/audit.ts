@@ -1,7 +1,9 @@
 import { hash } from 'node:crypto';
 import { closeSync, fstatSync, fsyncSync, ftruncateSync, openSync, readSync, writeFileSync } from 'node:fs';
 import { Os2gError } from '../errors.js';
+import { fileProblem } from '../file-problem.js';
 import type { Manifest } from '../manifest/manifest.js';
+import { beginningOf } from '../output-files.js';
 import type { Delivery } from './delivery.js';
 
 const TAIL_BYTES = 65536;
@@ -56,7 +58,7 @@ export class AuditFile {
     } catch (cause) {
       throw new Os2gError(
         'audit_write',
-        `the audit cannot be written to ${this.#path}: ${(cause as Error).message}`,
+        `the audit cannot be written to ${this.#path}: ${fileProblem(cause)}`,
         'make room, or name a file that can be written',
         { option: 'audit', file: this.#path, cause },
       );
@@ -84,6 +86,20 @@ export function auditLine(
     return { ...place, sha256: hash('sha256', delivery.bytes(landing, i), 'hex'), pad };
   });
   return { epoch: delivery.epoch, batch: delivery.batch, samples };
+}
+
+const LINE_BEGINS = /^\{"epoch":\d+,"batch":\d+,"samples":\[/;
+const LONGEST_BEGIN = '{"epoch":4294967295,"batch":4294967295,"samples":['.length;
+
+/** Whether a file begins as an audit does; a first line may be torn. */
+export function looksLikeAudit(path: string): boolean {
+  const begin = beginningOf(path, LONGEST_BEGIN).toString('latin1');
+  if (LINE_BEGINS.test(begin)) return true;
+  return (
+    begin.length < LONGEST_BEGIN &&
+    /^[^\n]*$/.test(begin) &&
+    begin.startsWith('{"epoch":'.slice(0, begin.length))
+  );
 }
 
 function cutUnfinishedLine(fd: number): void {

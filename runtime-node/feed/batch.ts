@@ -124,7 +124,11 @@ export class Batch {
   #sample(i: number): Delivery {
     const delivery = this.#held();
     if (!Number.isInteger(i) || i < 0 || i >= delivery.samples) {
-      throw new RangeError(`sample ${i} of a batch of ${delivery.samples}`);
+      throw new Os2gError(
+        'bad_argument',
+        `there is no sample ${i} in batch ${this.index} of epoch ${this.epoch}`,
+        `give a whole number in 0..${delivery.samples - 1}: a batch's length may differ from the one before`,
+      );
     }
     return delivery;
   }

@@ -1,5 +1,9 @@
-import { closeSync, fsyncSync, openSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { closeSync, fsyncSync, openSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { isDeepStrictEqual } from 'node:util';
 import { ConfigError, Os2gError } from '../errors.js';
+import { fileProblem } from '../file-problem.js';
+import { beginningOf, linkTarget } from '../output-files.js';
+import { option, words } from '../wording.js';
 import { type Cursor, parseCursor } from './cursor.js';
 
 /**
@@ -10,7 +14,7 @@ const MIN_INTERVAL_MS = 5;
 
 /**
  * Keeps a file at the run's cursor: a new file is written beside it and renamed over it, so that a reader sees the old or the
- * new one, whole.
+ * new one, whole. Where the path is a link, what it leads to is written.
  *
  * What the file promises after `kill -9`: every batch that it calls consumed was handed out and released, and its audit line is
  * written. It is written before `release()` returns, unless the last write is less than 5 ms old: then within 5 ms, as soon as the event
@@ -19,6 +23,7 @@ const MIN_INTERVAL_MS = 5;
  */
 export class CursorFile {
   readonly #path: string;
+  readonly #target: string;
   readonly #onError: (error: Os2gError) => void;
   #pending: Cursor | null = null;
   #timer: NodeJS.Timeout | null = null;
@@ -32,6 +37,7 @@ export class CursorFile {
    */
   constructor(path: string, first: Cursor, onError: (error: Os2gError) => void) {
     this.#path = path;
+    this.#target = this.#guard(() => linkTarget(path));
     this.#onError = onError;
     this.#write(first, false);
   }
@@ -68,27 +74,124 @@ export class CursorFile {
   }
 
   #write(cursor: Cursor, durable: boolean): void {
-    const temporary = `${this.#path}.tmp`;
-    try {
-      const fd = openSync(temporary, 'w', 0o644);
+    const temporary = temporaryOf(this.#target);
+    this.#guard(() => {
       try {
-        writeFileSync(fd, `${JSON.stringify(cursor)}\n`);
-        if (durable) fsyncSync(fd);
-      } finally {
-        closeSync(fd);
+        const fd = openSync(temporary, 'w', 0o644);
+        try {
+          writeFileSync(fd, `${JSON.stringify(cursor)}\n`);
+          if (durable) fsyncSync(fd);
+        } finally {
+          closeSync(fd);
+        }
+        renameSync(temporary, this.#target);
+      } catch (error) {
+        rmSync(temporary, { force: true });
+        throw error;
       }
-      renameSync(temporary, this.#path);
-    } catch (cause) {
-      throw new Os2gError(
-        'cursor_write',
-        `the cursor cannot be written to ${this.#path}: ${(cause as Error).message}`,
-        'make room, or name a file that can be written',
-        { option: 'cursor-out', file: this.#path, cause },
-      );
-    }
+    });
     this.#lastWriteMs = performance.now();
     this.#written = cursor;
   }
+
+  #guard<T>(work: () => T): T {
+    try {
+      return work();
+    } catch (cause) {
+      throw notWritten(this.#path, cause);
+    }
+  }
+}
+
+/** Where a cursor is written before it takes its file's place. */
+export function temporaryOf(target: string): string {
+  return `${target}.tmp`;
+}
+
+/** Longer than any cursor. */
+const LONGEST_BYTES = 65536;
+const CURSOR_BEGINS = '{"schema":"os2g.cursor/1"';
+
+/** Whether a file holds a cursor, whole or torn, of whatever run. */
+export function looksLikeCursor(path: string, sizeBytes: number): boolean {
+  if (sizeBytes > LONGEST_BYTES) return false;
+  const text = beginningOf(path, sizeBytes).toString('utf8');
+  return schemaOf(text) === 'os2g.cursor/1' || CURSOR_BEGINS.startsWith(text.slice(0, CURSOR_BEGINS.length));
+}
+
+function schemaOf(text: string): unknown {
+  try {
+    const document: unknown = JSON.parse(text);
+    return typeof document === 'object' && document !== null && 'schema' in document ? document.schema : null;
+  } catch {
+    return null;
+  }
+}
+
+/**
+ * Keeps what a cursor file says of another run before a new run begins to write it: a copy beside it, under a name that is free.
+ * Nothing is kept where nothing would be lost: no file, no progress, the run that goes on, or a copy that is there already.
+ * @returns where the copy is, and the place it holds in words; null where none was needed
+ * @throws Os2gError `cursor_write`
+ */
+export function keepPrevious(path: string, goesOn: Cursor | null): { file: string; place: string } | null {
+  try {
+    const target = linkTarget(path);
+    const text = textOf(target);
+    if (text === null || text === '') return null;
+    const cursor = cursorIn(text);
+    if (cursor && cursor.epoch === 0 && cursor.batch === 0) return null;
+    if (cursor && goesOn && isSamePlace(cursor, goesOn)) return null;
+    for (let n = 1; ; n++) {
+      const file = n === 1 ? `${target}.previous` : `${target}.previous-${n}`;
+      if (textOf(file) === text) return null;
+      if (isCopied(file, text))
+        return { file, place: cursor ? `epoch ${cursor.epoch}, batch ${cursor.batch}` : 'unreadable' };
+    }
+  } catch (cause) {
+    throw notWritten(path, cause);
+  }
+}
+
+/** False where there is such a file already. */
+function isCopied(file: string, text: string): boolean {
+  try {
+    writeFileSync(file, text, { flag: 'wx' });
+    return true;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false;
+    throw error;
+  }
+}
+
+function textOf(path: string): string | null {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
+    throw error;
+  }
+}
+
+function cursorIn(text: string): Cursor | null {
+  try {
+    return parseCursor(text);
+  } catch {
+    return null;
+  }
+}
+
+function isSamePlace({ epochs: _, ...a }: Cursor, { epochs: __, ...b }: Cursor): boolean {
+  return isDeepStrictEqual(a, b);
+}
+
+function notWritten(path: string, cause: unknown): Os2gError {
+  return new Os2gError(
+    'cursor_write',
+    `the cursor cannot be written to ${path}: ${(cause as Error).message}`,
+    'make room, or name a file that can be written',
+    { option: 'cursorOut', file: path, cause },
+  );
 }
 
 /**
@@ -102,8 +205,8 @@ export function readCursor(path: string): Cursor {
   } catch (cause) {
     throw new ConfigError(
       'bad_cursor',
-      `the cursor ${path} cannot be read: ${(cause as Error).message}`,
-      'name a file that --cursor-out wrote',
+      `the cursor ${path} cannot be read: ${fileProblem(cause)}`,
+      words`name a file that ${option('cursorOut')} wrote`,
       { option: 'resume', file: path, cause },
     );
   }

@@ -1,6 +1,8 @@
 import { z } from 'zod';
 import { ConfigError } from '../errors.js';
 import { SHUFFLES, TAILS } from '../policy/job.js';
+import { schemaProblem } from '../schema-problem.js';
+import { option, words } from '../wording.js';
 
 const whole = z.int().min(0);
 const cursorSchema = z.strictObject({
@@ -13,6 +15,8 @@ const cursorSchema = z.strictObject({
   /** Epoch and global batch that are to be consumed next; epoch = epochs of the run: nothing is left. */
   epoch: whole,
   batch: whole,
+  /** Epochs of the whole run, as it was started last; cursors of the first version do not say. */
+  epochs: z.int().min(1).optional(),
   global_batch_samples: z.int().min(1),
   dataset_hash: z.string().regex(/^[0-9a-f]{64}$/),
   order: z.strictObject({
@@ -38,11 +42,10 @@ export type CursorBase = Omit<Cursor, 'schema' | 'epoch' | 'batch'>;
  * @throws ConfigError `bad_cursor` that names the field.
  */
 export function parseCursor(input: unknown, file?: string): Cursor {
-  const parsed = cursorSchema.safeParse(typeof input === 'string' ? fromJson(input, file) : input);
+  const document = typeof input === 'string' ? fromJson(input, file) : input;
+  const parsed = cursorSchema.safeParse(document);
   if (parsed.success) return parsed.data;
-  const issue = parsed.error.issues[0];
-  const field = issue?.path.join('.') || 'the document';
-  throw badCursor(`${field}: ${issue?.message ?? 'is not valid'}`, file);
+  throw badCursor(schemaProblem(document, parsed.error), file);
 }
 
 function fromJson(text: string, file?: string): unknown {
@@ -76,6 +79,12 @@ export function batchesPerEpoch(base: CursorBase): number {
   return base.order.tail === 'drop' ? Math.floor(batches) : Math.ceil(batches);
 }
 
+/** Samples of an epoch that `drop` leaves out. */
+export function droppedPerEpoch(base: CursorBase): number {
+  const { order, samples, global_batch_samples } = base;
+  return order.tail === 'drop' && order.shuffle !== 'external' ? samples % global_batch_samples : 0;
+}
+
 /** The cursor of a run in which global batch (`epoch`, `batch`) was consumed last. */
 export function cursorAfter(base: CursorBase, epoch: number, batch: number): Cursor {
   return batch + 1 < batchesPerEpoch(base) ? cursorAt(base, epoch, batch + 1) : cursorAt(base, epoch + 1, 0);
@@ -97,13 +106,15 @@ export function checkCursor(cursor: Cursor, base: CursorBase, epochs: number): v
     ['global_batch_samples', cursor.global_batch_samples, base.global_batch_samples],
   ];
   for (const [field, had, wanted] of pairs) if (had !== wanted) throw mismatch(field, had, wanted);
-  const end = cursor.epoch > epochs || (cursor.epoch === epochs && cursor.batch > 0);
-  if (end)
-    throw mismatch(
-      'epoch',
-      `${cursor.epoch} (batch ${cursor.batch})`,
-      `at most ${epochs}: --epochs is the run’s total`,
+  const least = cursor.epoch + (cursor.batch > 0 ? 1 : 0);
+  if (least > epochs) {
+    throw new ConfigError(
+      'cursor_mismatch',
+      words`the cursor does not fit this run: epoch is ${cursor.epoch} (batch ${cursor.batch}) in the cursor, and ${option('epochs')} is ${epochs}: the run’s total, also when it resumes`,
+      words`give ${option('epochs')} ${least} or more`,
+      { option: 'epochs' },
     );
+  }
   const batches = batchesPerEpoch(base);
   if (cursor.batch > 0 && cursor.batch >= batches) throw mismatch('batch', cursor.batch, `below ${batches}`);
 }
@@ -111,7 +122,7 @@ export function checkCursor(cursor: Cursor, base: CursorBase, epochs: number): v
 function mismatch(field: string, had: unknown, wanted: unknown): ConfigError {
   const mend =
     field === 'global_batch_samples'
-      ? 'choose batch-samples and world-size so that their product stays the same'
+      ? words`choose ${option('batchSamples')} and ${option('worldSize')} so that their product stays the same`
       : 'resume with the data set and the order that the cursor was written with, or start without it';
   return new ConfigError(
     'cursor_mismatch',

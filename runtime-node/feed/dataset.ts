@@ -1,10 +1,12 @@
 import { AbortedError, ConfigError } from '../errors.js';
 import { readManifest } from '../manifest/arrow-file.js';
-import { type ListingNotes, listManifest } from '../manifest/index-objects.js';
+import { listManifest } from '../manifest/index-objects.js';
+import { noteLines } from '../manifest/listing-notes.js';
 import type { Manifest } from '../manifest/manifest.js';
 import { parseS3Url } from '../s3/location.js';
 import { openStore, type S3Store } from '../s3/store.js';
-import type { FeedLogger, FeedOptions } from './options.js';
+import { option, words } from '../wording.js';
+import type { FeedOptions } from './options.js';
 
 /** The rows to read, where their objects are, and the store's client where one was needed already. */
 export interface Dataset {
@@ -25,7 +27,7 @@ export async function openDataset(options: FeedOptions): Promise<Dataset> {
     throw new ConfigError(
       'bad_option',
       'the manifest does not say in which bucket its objects are',
-      'give --bucket',
+      words`give ${option('bucket')}`,
       {
         option: 'bucket',
         file: typeof manifest === 'string' ? manifest : undefined,
@@ -43,18 +45,10 @@ async function listSource(source: string, options: FeedOptions): Promise<Dataset
       signal: options.signal,
       onProgress: ({ objects }) => options.onListed?.(objects),
     });
-    tellNotes(notes, options.logger);
+    for (const line of noteLines(notes, prefix)) options.logger?.warn({}, line);
     return { manifest, bucket, store };
   } catch (error) {
     await store.close();
     throw error;
   }
-}
-
-function tellNotes(notes: ListingNotes, logger: FeedLogger | undefined): void {
-  if (notes.markers.count > 0) logger?.info(notes.markers, 'folder markers are not samples: left out');
-  if (notes.outsideFolder.count > 0)
-    logger?.warn(notes.outsideFolder, 'the prefix has no slash at its end and matches other names too');
-  if (notes.archived.count > 0)
-    logger?.warn(notes.archived, 'archived objects: a read fails unless they are restored');
 }

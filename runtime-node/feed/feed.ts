@@ -50,7 +50,7 @@ export class Feed implements AsyncIterable<Batch>, AsyncDisposable {
         delivered: (delivery) => this.#delivered(delivery),
         skipped: (_consumer, epoch, batch, why) => this.#skipped(epoch, batch, why),
         ended: () => this.#ended(),
-        failed: (why) => this.#fail(giveUpError(why, manifest, parts.bucket)),
+        failed: (why) => this.#fail(giveUpError(why, parts)),
         broken: (cause) => this.#cutOff(brokenError(cause)),
       },
     });
@@ -60,7 +60,7 @@ export class Feed implements AsyncIterable<Batch>, AsyncDisposable {
       batchSamples: parts.batchSamples,
       lookahead,
     });
-    this.#onAbort = () => this.#cutOff(new AbortedError(signal?.reason));
+    this.#onAbort = () => this.#cutOff(aborted(signal?.reason));
     signal?.addEventListener('abort', this.#onAbort, { once: true });
     this.#pump.turn();
   }
@@ -84,6 +84,7 @@ export class Feed implements AsyncIterable<Batch>, AsyncDisposable {
       );
     }
     this.#isAsked = true;
+    this.#tally.asked(this.#parts.clock.nowNs());
     try {
       return await this.#next();
     } finally {
@@ -107,9 +108,14 @@ export class Feed implements AsyncIterable<Batch>, AsyncDisposable {
     return this.#external.free;
   }
 
-  /** Reports compute time, for `gpu_busy_share`. */
+  /** Reports compute time, for `gpu_busy_share`: the time of a step itself, not the time until the loop noticed its end. */
   busy(ns: number): void {
-    if (!(ns >= 0 && Number.isFinite(ns))) throw new RangeError(`busy: ${ns} is not a time in nanoseconds`);
+    if (!(ns >= 0 && Number.isFinite(ns)))
+      throw new Os2gError(
+        'bad_argument',
+        `busy(): ${ns} is not a time in nanoseconds`,
+        'give a number from 0 on',
+      );
     this.#tally.busyNs += ns;
   }
 
@@ -238,13 +244,25 @@ export class Feed implements AsyncIterable<Batch>, AsyncDisposable {
     this.#fail(error);
   }
 
+  /** Who asked for checksums and got none has less than was asked for. */
+  #tellChecksums(): void {
+    const { verify, engine, logger } = this.#parts;
+    const { checked, unchecked } = engine.checksums;
+    if (verify !== 'checksum' || checked > 0 || unchecked === 0) return;
+    logger?.warn(
+      { unchecked },
+      'verify checksum: no answer had a checksum of the whole object, so lengths and ETags alone were checked',
+    );
+  }
+
   async #close(): Promise<void> {
-    const { signal, engine, landing, trace, audit, closeStore } = this.#parts;
+    const { signal, engine, landing, trace, audit, clock, closeStore } = this.#parts;
     signal?.removeEventListener('abort', this.#onAbort);
     this.#ready = [];
     this.#pump.stop();
-    this.#tally.end();
+    this.#tally.end(clock.nowNs());
     this.#wake?.();
+    this.#tellChecksums();
     await closeAll([
       () => engine.close(),
       () => trace?.close(),
@@ -254,6 +272,14 @@ export class Feed implements AsyncIterable<Batch>, AsyncDisposable {
       closeStore,
     ]);
   }
+}
+
+function aborted(reason: unknown): AbortedError {
+  return new AbortedError(
+    reason,
+    'the feed was aborted',
+    'open another one with feed.cursor as its `resume`',
+  );
 }
 
 /** Closes one after the other, all of them, whatever fails. @throws the first failure */

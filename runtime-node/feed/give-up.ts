@@ -4,7 +4,8 @@ import type { FetchFailure, GetEngine } from '../engine/engine.js';
 import { failureName } from '../engine/failure.js';
 import { type ErrorContext, Os2gError, StoreError } from '../errors.js';
 import type { Manifest } from '../manifest/manifest.js';
-import { formatBytes } from '../policy/units.js';
+import { tellBytes } from '../policy/units.js';
+import { option, setting, type Text, words } from '../wording.js';
 import type { RingSink } from './ring-sink.js';
 import type { SkippedSample } from './tally.js';
 
@@ -39,18 +40,18 @@ export function giveUpOf(core: Core, word: number, sink: RingSink, engine: GetEn
 }
 
 /** What to do about a failure, by its class. */
-const MENDS: Partial<Record<ReturnType<typeof failureName>, string>> = {
-  throttled: 'lower --set concurrency.max, raise --set retry.attempts, or spread the keys over more prefixes',
-  timeout_connect: 'check the endpoint and the network, or raise --set limits.connect',
-  timeout_first_byte: 'raise --set limits.first_byte, or look at the load of the store',
-  timeout_idle: 'raise --set limits.idle, or look at the network',
-  timeout_total: 'raise --set limits.total, or lower --set split.bytes',
-  connect: 'check --endpoint, its port and the network',
+const MENDS: Partial<Record<ReturnType<typeof failureName>, Text>> = {
+  throttled: words`lower ${setting('concurrency.max')}, raise ${setting('retry.attempts')}, or spread the keys over more prefixes`,
+  timeout_connect: words`check the endpoint and the network, or raise ${setting('limits.connect')}`,
+  timeout_first_byte: words`raise ${setting('limits.first_byte')}, or look at the load of the store`,
+  timeout_idle: words`raise ${setting('limits.idle')}, or look at the network`,
+  timeout_total: words`raise ${setting('limits.total')}, or lower ${setting('split.bytes')}`,
+  connect: words`check ${option('s3.endpoint')}, its port and the network`,
   expired: 'renew the credentials',
-  not_found: 'index the data set again, or skip such samples with --on-error skip',
-  forbidden: 'check credentials and bucket policy; a requester-pays bucket needs --requester-pays',
+  not_found: words`index the data set again, or skip such samples with ${option('onError', 'skip')}; check that this is the bucket of the manifest`,
+  forbidden: words`check credentials and bucket policy; a requester-pays bucket needs ${option('s3.requesterPays')}`,
   changed: 'index the data set again: it is not what the manifest says',
-  moved: 'set --region (or AWS_REGION) to the region that the store names',
+  moved: words`set ${option('s3.region')} (or AWS_REGION) to the region that the store names`,
   archived: 'restore the object, or leave it out of the manifest',
   tls: 'give the store’s CA with AWS_CA_BUNDLE',
   range: 'the store, or a proxy before it, does not honour ranges',
@@ -59,29 +60,32 @@ const MENDS: Partial<Record<ReturnType<typeof failureName>, string>> = {
   checksum: 'the stored object or the way to it is damaged: compare with the original',
 };
 
+/** What of the run an error is told with. */
+export interface RunFacts {
+  readonly manifest: Manifest;
+  readonly bucket: string | null;
+  readonly maxSkips: number;
+}
+
 /** The error that ends a feed, from what the core and the engine know. */
-export function giveUpError(why: GiveUp, manifest: Manifest, bucket: string | null): Os2gError {
-  if (why.code === layout.ERROR_FETCH || why.code === layout.ERROR_PLACE)
-    return readError(why, manifest, bucket);
+export function giveUpError(why: GiveUp, facts: RunFacts): Os2gError {
+  if (why.code === layout.ERROR_FETCH || why.code === layout.ERROR_PLACE) return readError(why, facts);
   if (why.code === layout.ERROR_BATCH_TOO_LARGE) {
     return new Os2gError(
       'batch_too_large',
-      `a batch of ${formatBytes(why.neededBytes)} does not fit into ${formatBytes(why.limitBytes)} of landing memory`,
-      'raise --memory, or lower --batch-samples',
-      { option: 'memory', row: why.row },
+      `a batch of ${tellBytes(why.neededBytes)} does not fit into ${tellBytes(why.limitBytes)} of landing memory`,
+      words`raise ${option('memoryBytes')}, or lower ${option('batchSamples')}`,
+      { option: 'memoryBytes', row: why.row },
     );
   }
   if (why.code === layout.ERROR_TOO_MANY_SKIPS) {
-    const cause = readError({ ...why, code: layout.ERROR_FETCH }, manifest, bucket);
+    const cause = readError({ ...why, code: layout.ERROR_FETCH }, facts);
+    const { maxSkips } = facts;
     return new Os2gError(
       'too_many_skips',
-      `more samples failed than --max-skips allows; the last one: ${cause.message}`,
-      cause.mend,
-      {
-        ...cause.context,
-        option: 'max-skips',
-        cause,
-      },
+      words`more than ${maxSkips} sample${maxSkips === 1 ? '' : 's'} failed: ${option('maxSkips')} is ${maxSkips}, for all epochs of the run together; the last one: ${cause.wording.message}`,
+      words`raise ${option('maxSkips')}; or: ${cause.wording.mend}`,
+      { ...cause.context, option: 'maxSkips', cause },
     );
   }
   return new Os2gError(
@@ -109,16 +113,18 @@ export function brokenError(cause: unknown): Os2gError {
   return new Os2gError(
     trap ? 'core_trap' : 'internal',
     `${trap ? 'the core trapped' : 'the feed broke'}: ${text}`,
-    'this is a defect of os2g: please report it, with a --trace if you can',
+    words`this is a defect of os2g: please report it, with a ${{ api: 'trace', command: '--trace' }} if you can`,
     { cause },
   );
 }
 
-function readError(why: GiveUp, manifest: Manifest, bucket: string | null): StoreError {
+function readError(why: GiveUp, { manifest, bucket }: RunFacts): StoreError {
   const { failure, row, attempts } = why;
   const name = failureName(why.failureClass);
   const key = failure?.key ?? manifest.key(row);
-  const what = failure?.message ?? name.replaceAll('_', ' ');
+  const said = failure?.message ?? name.replaceAll('_', ' ');
+  // Some stores answer so for a bucket that does not exist, too.
+  const what = name === 'not_found' && bucket !== null ? `${said}, in bucket ${bucket}` : said;
   const tries = attempts === undefined ? '' : ` (after ${attempts} attempt${attempts === 1 ? '' : 's'})`;
   const context: ErrorContext = { key, row, attempts, cause: failure?.cause };
   if (bucket !== null) context.bucket = bucket;

@@ -7,15 +7,27 @@ import { createMemoryLanding } from '../landing/memory.js';
 import type { Manifest } from '../manifest/manifest.js';
 import { jobConfig } from '../policy/job.js';
 import type { Policy } from '../policy/resolve.js';
-import { formatBytes } from '../policy/units.js';
+import { tellBytes } from '../policy/units.js';
 import { openStore, type S3Store } from '../s3/store.js';
+import { option, words } from '../wording.js';
 import { AuditFile } from './audit.js';
-import { type Cursor, type CursorBase, checkCursor, cursorAt, parseCursor } from './cursor.js';
-import { CursorFile, readCursor } from './cursor-file.js';
+import { type Cursor, type CursorBase, checkCursor, cursorAt } from './cursor.js';
+import { CursorFile } from './cursor-file.js';
 import { type Dataset, openDataset } from './dataset.js';
 import { Feed } from './feed.js';
-import { type CheckedOptions, checkOptions, type FeedOptions, jobSpec } from './options.js';
+import {
+  type CheckedOptions,
+  checkNames,
+  checkOptions,
+  type FeedOptions,
+  jobSpec,
+  maxSkipsOf,
+} from './options.js';
+import { OutageWatch } from './outage.js';
+import { checkFeedOutputs } from './outputs.js';
 import type { FeedParts } from './parts.js';
+import { completeFrom, resumedCursor } from './resume.js';
+import { keepProgress, tellStart } from './start-notes.js';
 import { eventLoopTimers } from './timers.js';
 import { TraceFile } from './trace.js';
 
@@ -24,7 +36,9 @@ import { TraceFile } from './trace.js';
  * @throws ConfigError before anything is started; StoreError where the data set cannot be listed; AbortedError
  */
 export async function openFeed(options: FeedOptions): Promise<Feed> {
-  const resumed = options.resume === undefined ? null : await cursorOf(options.resume);
+  checkNames(options);
+  checkFeedOutputs(options);
+  const resumed = resumedCursor(options);
   const job = resumed ? completeFrom(resumed, options) : options;
   const checked = await checkOptions(job);
   const dataset = await openDataset(job);
@@ -48,7 +62,7 @@ async function start(
   const { manifest, bucket } = dataset;
   const { policy, memoryBytes } = checked;
   const base = cursorBase(options, policy, manifest);
-  const first = resumed ?? cursorAt(base, 0, 0);
+  const first = cursorAt(base, resumed?.epoch ?? 0, resumed?.batch ?? 0);
   if (resumed) checkCursor(resumed, base, options.epochs ?? 1);
   const config = jobConfig(
     { ...jobSpec(options, manifest.rows), startEpoch: first.epoch, startBatch: first.batch },
@@ -63,7 +77,7 @@ async function start(
     stagingBytes: core.stagingBytes,
   });
   const clock = options.clock ?? monotonicClock();
-  const { engine, store } = await openEngine(options, checked, dataset, clock, opened);
+  const { engine, store, endpoint } = await openEngine(options, checked, dataset, clock, opened);
   opened.add(() => engine.close());
   if (options.signal?.aborted) throw new AbortedError(options.signal.reason);
   const trace = options.trace === undefined ? null : new TraceFile(options.trace, core, config);
@@ -72,9 +86,11 @@ async function start(
   if (audit) opened.add(() => audit.close());
   options.logger?.info(
     { engine: engine.name, ...checked.landing },
-    `direct path: off, ${checked.landing.reason}`,
+    `batches land in ${checked.landing.reason}`,
   );
-  const { cursorOut } = options;
+  const { cursorOut, logger } = options;
+  if (logger) tellStart({ options, base, first, isResumed: resumed !== null, log: logger });
+  if (cursorOut !== undefined) keepProgress(cursorOut, resumed, logger);
   const parts: FeedParts = {
     core,
     engine,
@@ -90,11 +106,14 @@ async function start(
     start: first,
     batchSamples: options.batchSamples as number,
     memoryBytes,
+    maxSkips: maxSkipsOf(options),
+    verify: checked.verify,
+    outage: logger ? new OutageWatch(endpoint ?? 'the store', logger) : null,
     trace,
     audit,
     openCursorFile: cursorOut === undefined ? null : (onError) => new CursorFile(cursorOut, first, onError),
     signal: options.signal,
-    logger: options.logger,
+    logger,
     listRequests: () => store?.listRequests ?? 0,
     closeStore: async () => store?.close(),
   };
@@ -107,50 +126,28 @@ async function openEngine(
   { manifest, bucket, store: opened }: Dataset,
   clock: Clock,
   closers: Opened,
-): Promise<{ engine: GetEngine; store: S3Store | null }> {
+): Promise<{ engine: GetEngine; store: S3Store | null; endpoint: string | null }> {
   const { internal, logger } = options;
-  if (internal?.engine) return { engine: internal.engine(clock), store: opened };
+  if (internal?.engine) return { engine: internal.engine(clock), store: opened, endpoint: null };
   const store = opened ?? (await openStore(options.s3 ?? {}));
   if (!opened) closers.add(() => store.close());
+  const access = await store.bucketAccess(bucket as string);
   const engine = createPortableEngine({
     table: manifest,
-    access: await store.bucketAccess(bucket as string),
+    access,
     limits: limitsOf(policy),
     clock,
     verify,
     maxSockets: policy.values.get('concurrency.max')!,
     onNotice: (notice) => logger?.warn({}, notice),
   });
-  return { engine, store };
-}
-
-async function cursorOf(resume: Cursor | string): Promise<Cursor> {
-  return typeof resume === 'string' ? readCursor(resume) : parseCursor(resume);
-}
-
-/** What the options leave open, a cursor says; what they say, it is checked against. */
-function completeFrom(cursor: Cursor, options: FeedOptions): FeedOptions {
-  const share = cursor.global_batch_samples / (options.worldSize ?? 1);
-  if (options.batchSamples === undefined && !Number.isInteger(share)) {
-    throw new ConfigError(
-      'cursor_mismatch',
-      `the cursor does not fit this run: its global_batch_samples ${cursor.global_batch_samples} cannot be shared by ${options.worldSize} ranks`,
-      'choose a world size that divides it',
-      { option: 'world-size' },
-    );
-  }
-  return {
-    ...options,
-    batchSamples: options.batchSamples ?? share,
-    seed: options.seed ?? BigInt(cursor.seed),
-    shuffle: options.shuffle ?? cursor.order.shuffle,
-    tail: options.tail ?? cursor.order.tail,
-  };
+  return { engine, store, endpoint: `${access.protocol}//${access.host}` };
 }
 
 function cursorBase(options: FeedOptions, policy: Policy, manifest: Manifest): CursorBase {
   return {
     seed: String(options.seed ?? 0),
+    epochs: options.epochs ?? 1,
     global_batch_samples: (options.batchSamples as number) * (options.worldSize ?? 1),
     dataset_hash: manifest.datasetHash,
     order: {
@@ -168,9 +165,9 @@ function checkLongest(manifest: Manifest, core: Core, memoryBytes: number): void
   if (manifest.maxLength <= core.landingBytes) return;
   throw new ConfigError(
     'sample_too_large',
-    `the longest sample has ${formatBytes(manifest.maxLength)}, but of the memory budget of ${formatBytes(memoryBytes)} a batch can use ${formatBytes(core.landingBytes)}`,
-    'raise --memory above the longest batch',
-    { option: 'memory' },
+    `the longest sample has ${tellBytes(manifest.maxLength)}, but of the memory budget of ${tellBytes(memoryBytes)} a batch can use ${tellBytes(core.landingBytes)}`,
+    words`raise ${option('memoryBytes')} above the longest batch`,
+    { option: 'memoryBytes' },
   );
 }
 

@@ -9,7 +9,8 @@ import type { Policy } from '../policy/resolve.js';
 import type { AuditFile } from './audit.js';
 import type { Cursor, CursorBase } from './cursor.js';
 import type { CursorFile } from './cursor-file.js';
-import type { FeedLogger } from './options.js';
+import type { FeedLogger, Verify } from './options.js';
+import type { OutageWatch } from './outage.js';
 import type { Timers } from './timers.js';
 import type { TraceFile } from './trace.js';
 
@@ -31,6 +32,9 @@ export interface FeedParts {
   /** Of this rank. */
   readonly batchSamples: number;
   readonly memoryBytes: number;
+  readonly maxSkips: number;
+  readonly verify: Verify;
+  readonly outage: OutageWatch | null;
   readonly trace: TraceFile | null;
   readonly audit: AuditFile | null;
   /** Opens the cursor file; null where none was asked for. */

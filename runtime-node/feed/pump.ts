@@ -7,6 +7,7 @@ import type { Manifest } from '../manifest/manifest.js';
 import { Answers } from './answers.js';
 import { Delivery } from './delivery.js';
 import { type GiveUp, giveUpOf } from './give-up.js';
+import type { OutageWatch } from './outage.js';
 import { RingSink } from './ring-sink.js';
 import type { Timers } from './timers.js';
 
@@ -30,6 +31,8 @@ export interface PumpParts {
   manifest: Manifest;
   clock: Clock;
   timers: Timers;
+  /** Told of answers and failures; null: nobody listens. */
+  outage: OutageWatch | null;
   listener: PumpListener;
 }
 
@@ -53,7 +56,7 @@ export class Pump {
 
   constructor(parts: PumpParts) {
     this.#parts = parts;
-    this.#sink = new RingSink(parts.core.events);
+    this.#sink = new RingSink(parts.core.events, parts.outage);
     this.#answers = new Answers(parts.core.events, parts.manifest, parts.clock);
     parts.engine.onWake = () => this.wake();
   }

@@ -2,6 +2,8 @@ import { closeSync, openSync, readSync } from 'node:fs';
 import * as layout from '../../assembly/layout.js';
 import type { Core } from '../core.js';
 import { ConfigError } from '../errors.js';
+import { fileProblem } from '../file-problem.js';
+import { option, words } from '../wording.js';
 import * as format from './trace-format.js';
 
 const CHUNK_RECORDS = 16384;
@@ -37,7 +39,7 @@ export class Trace {
     try {
       this.#fd = openSync(path, 'r');
     } catch (cause) {
-      throw badTrace(path, `it cannot be read: ${(cause as Error).message}`);
+      throw badTrace(path, `it cannot be read: ${fileProblem(cause)}`);
     }
     const bytes = Buffer.alloc(layout.TRACE_HEADER_BYTES);
     const header = format.decodeHeader(bytes.subarray(0, readFully(this.#fd, bytes, 0)));
@@ -108,7 +110,10 @@ export interface ReplayResult {
   run_hash: string;
   /** Null where the trace was cut off. */
   recorded_run_hash: string | null;
-  /** The core did what it did when the trace was recorded: compared at every step, and at the end where the trace has one. */
+  /**
+   * The core did what it did when the trace was recorded: compared before every step, and at the end where the trace has one. A trace
+   * without a whole step, with which there is nothing to compare, is refused.
+   */
   match: boolean;
   events: number;
   steps: number;
@@ -132,6 +137,7 @@ export function replayTrace(core: Core, trace: Trace): ReplayResult {
     events += step.count;
     steps++;
   }
+  if (steps === 0) throw withoutSteps(trace);
   const { recordedRunHash, truncated } = trace.end ?? { recordedRunHash: null, truncated: true };
   const match = firstDifference === null && (recordedRunHash === null || recordedRunHash === core.runHash);
   return {
@@ -143,6 +149,16 @@ export function replayTrace(core: Core, trace: Trace): ReplayResult {
     truncated,
     first_difference: firstDifference,
   };
+}
+
+/** A trace with which a replay has nothing to compare. */
+export function withoutSteps({ path }: Trace): ConfigError {
+  return new ConfigError(
+    'bad_trace',
+    `the trace ${path} cannot be replayed: it holds no whole step, so there is nothing to compare`,
+    'record it again: a feed writes the first step as soon as it is open',
+    { option: 'trace', file: path },
+  );
 }
 
 function readFully(fd: number, into: Buffer, from: number): number {
@@ -159,7 +175,7 @@ function badTrace(file: string, what: string): ConfigError {
   return new ConfigError(
     'bad_trace',
     `the trace ${file} cannot be replayed: ${what}`,
-    'name a file that --trace of this version wrote',
+    words`name a file that ${option('trace')} of this version wrote`,
     {
       option: 'trace',
       file,

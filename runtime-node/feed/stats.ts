@@ -2,7 +2,7 @@ import * as layout from '../../assembly/layout.js';
 import type { Core } from '../core.js';
 import type { LandingChoice } from '../landing/choose.js';
 import { describePolicy, type SettingValue } from '../policy/resolve.js';
-import type { Cursor } from './cursor.js';
+import { type Cursor, droppedPerEpoch } from './cursor.js';
 import type { FeedParts } from './parts.js';
 import type { SkippedSample, Tally } from './tally.js';
 
@@ -26,6 +26,8 @@ export interface FeedStats {
   /** Handed out; pads and skipped samples not counted. */
   samples: number;
   padded: number;
+  /** Of each epoch, all ranks together: what `tail: 'drop'` leaves out. */
+  dropped: number;
   batches: number;
   bytes: number;
   /** Object reads sent, retries and hedges included. */
@@ -41,7 +43,9 @@ export interface FeedStats {
   samples_per_s: number;
   bytes_per_s: number;
   stall_s: Record<StallName, number>;
-  /** Compute time over compute and waiting time; null where nobody reported compute time (`feed.busy`). */
+  /** Answers of whole objects that carried a checksum to check, and all the others. */
+  checksums: { checked: number; unchecked: number };
+  /** Reported compute time (`feed.busy`) over the time since the first `next()`; null where none was reported. */
   gpu_busy_share: number | null;
   memory_budget_bytes: number;
   memory_peak_bytes: number;
@@ -82,6 +86,7 @@ export function feedStats(parts: FeedParts, tally: Tally, cursor: Cursor): FeedS
     schema: 'os2g.feed-result/1',
     samples,
     padded,
+    dropped: droppedPerEpoch(parts.base),
     batches,
     bytes,
     requests: counters[layout.COUNTER_REQUESTS]!,
@@ -94,7 +99,8 @@ export function feedStats(parts: FeedParts, tally: Tally, cursor: Cursor): FeedS
     samples_per_s: wallS > 0 ? samples / wallS : 0,
     bytes_per_s: wallS > 0 ? bytes / wallS : 0,
     stall_s: stallSeconds(core),
-    gpu_busy_share: busyNs > 0 ? busyNs / (busyNs + stallNs(core)) : null,
+    checksums: { ...engine.checksums },
+    gpu_busy_share: busyShare(busyNs, tally.trainingNs(parts.clock.nowNs())),
     memory_budget_bytes: parts.memoryBytes,
     memory_peak_bytes: counters[layout.COUNTER_MEMORY_PEAK_BYTES]!,
     rss_peak_bytes: process.resourceUsage().maxRSS * 1024,
@@ -124,6 +130,11 @@ export function feedSnapshot({ core }: FeedParts, tally: Tally): FeedSnapshot {
     stallShare: wallNs > 0 ? Math.min(stallNs(core) / wallNs, 1) : 0,
     latencyP50Ns: counters[layout.COUNTER_LATENCY_P50_NS]!,
   };
+}
+
+/** A step's time may be rounded up, and its last one may not have passed whole: never above 1. */
+function busyShare(busyNs: number, trainingNs: number): number | null {
+  return busyNs > 0 ? busyNs / Math.max(busyNs, trainingNs) : null;
 }
 
 function stallSeconds({ counters }: Core): Record<StallName, number> {

@@ -21,6 +21,9 @@ export class Tally {
   #ahead: { epoch: number; batch: number; sample: SkippedSample }[] = [];
   readonly #startNs = process.hrtime.bigint();
   readonly #startCpu = process.cpuUsage();
+  /** On the feed's clock: the first `next()`, and the end. */
+  #askedNs: number | null = null;
+  #doneNs: number | null = null;
   #endNs: bigint | null = null;
   #endCpu: NodeJS.CpuUsage | null = null;
 
@@ -47,6 +50,16 @@ export class Tally {
     return Number((this.#endNs ?? process.hrtime.bigint()) - this.#startNs);
   }
 
+  /** Since the first batch was asked for; 0: none was. */
+  trainingNs(nowNs: number): number {
+    return this.#askedNs === null ? 0 : (this.#doneNs ?? nowNs) - this.#askedNs;
+  }
+
+  /** A batch is asked for. */
+  asked(nowNs: number): void {
+    this.#askedNs ??= nowNs;
+  }
+
   /** CPU time of the process, user and system. */
   get cpuNs(): number {
     const { user, system } = this.#endCpu ?? process.cpuUsage(this.#startCpu);
@@ -54,7 +67,8 @@ export class Tally {
   }
 
   /** Stops the clocks, once. */
-  end(): void {
+  end(nowNs: number): void {
+    this.#doneNs ??= nowNs;
     this.#endNs ??= process.hrtime.bigint();
     this.#endCpu ??= process.cpuUsage(this.#startCpu);
   }

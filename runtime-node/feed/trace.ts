@@ -2,15 +2,26 @@ import { closeSync, openSync, writeSync } from 'node:fs';
 import * as layout from '../../assembly/layout.js';
 import type { Core } from '../core.js';
 import { Os2gError } from '../errors.js';
+import { fileProblem } from '../file-problem.js';
+import { beginningOf } from '../output-files.js';
 import * as format from './trace-format.js';
 
 const CHUNK_BYTES = 1 << 20;
 const STEP_BYTES = layout.RECORD_BYTES * (layout.EVENT_RING_RECORDS + 1);
+/** Between two writes, on the feed's clock: what a kill takes from the end of a trace. */
+const FLUSH_NS = 1e9;
 const HASH_WORD = layout.HEADER_OFFSET / 4 + layout.HEAD_HASH_LO;
 
+/** Whether a file begins as a trace does. */
+export function looksLikeTrace(path: string): boolean {
+  const begin = beginningOf(path, format.TRACE_MAGIC.length).toString('latin1');
+  return format.TRACE_MAGIC.startsWith(begin);
+}
+
 /**
- * Records what a core is given, as it is given: each step with its time and its event records. Appended in chunks of 1 MiB
- * and at the end: after `kill -9` the last chunk is missing and the rest replays.
+ * Records what a core is given, as it is given: each step with its time and its event records. The first step is written at
+ * once, then a second's steps or 1 MiB together, and the rest at the end: after `kill -9` the last of them are missing and the rest
+ * replays.
  */
 export class TraceFile {
   readonly #path: string;
@@ -21,6 +32,7 @@ export class TraceFile {
   #used = 0;
   #steps = 0;
   #events = 0;
+  #flushedNs = Number.NEGATIVE_INFINITY;
   #fd: number | null = null;
 
   /**
@@ -52,6 +64,9 @@ export class TraceFile {
     }
     this.#steps++;
     this.#events += count;
+    if (nowNs - this.#flushedNs < FLUSH_NS) return;
+    this.#flush();
+    this.#flushedNs = nowNs;
   }
 
   /** Ends the trace with the run hash; further steps are not recorded. */
@@ -102,7 +117,7 @@ export class TraceFile {
     } catch (cause) {
       throw new Os2gError(
         'trace_write',
-        `the trace cannot be written to ${this.#path}: ${(cause as Error).message}`,
+        `the trace cannot be written to ${this.#path}: ${fileProblem(cause)}`,
         'make room, or name a file that can be written',
         { option: 'trace', file: this.#path, cause },
       );

@@ -1,4 +1,6 @@
 import { ConfigError } from '../errors.js';
+import { noneOf } from '../policy/job.js';
+import { option, words } from '../wording.js';
 import type { LandingBackend } from './landing.js';
 
 export const LANDINGS = ['auto', 'memory', 'shm', 'cuda', 'ucx'] as const;
@@ -27,32 +29,25 @@ export function chooseLanding(landing: unknown = 'auto', direct: unknown = 'auto
     throw new ConfigError(
       'landing_unavailable',
       `landing: this build of os2g has no ${name} back end`,
-      'use --landing memory or auto',
+      words`use ${option('landing', 'memory')} or auto`,
       { option: 'landing' },
     );
   }
-  const reason = 'landing memory is this process’s own: the host’s CPU receives every byte';
+  const reason = 'the process’s own memory: the host’s CPU receives every byte';
   if (mode === 'on') {
     throw new ConfigError(
       'direct_unavailable',
-      `direct: on cannot be had: ${reason}`,
-      'use --direct auto or off',
-      {
-        option: 'direct',
-      },
+      words`${option('direct', 'on')} cannot be had: ${reason}`,
+      words`use ${option('direct', 'auto')} or off`,
+      { option: 'direct' },
     );
   }
   return { backend: 'memory', mode, direct: false, reason };
 }
 
 /** @throws ConfigError `bad_option` that lists the words. */
-export function oneOf<T extends string>(value: unknown, words: readonly T[], option: string): T {
-  const word = words.find((w) => w === value);
-  if (word !== undefined) return word;
-  throw new ConfigError(
-    'bad_option',
-    `${option}: ${JSON.stringify(value) ?? String(value)} is none of ${words.join(', ')}`,
-    `use one of ${words.join(', ')}`,
-    { option },
-  );
+export function oneOf<T extends string>(value: unknown, choices: readonly T[], name: string): T {
+  const word = choices.find((w) => w === value);
+  if (word === undefined) throw noneOf(value, choices, name);
+  return word;
 }

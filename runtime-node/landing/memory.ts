@@ -1,6 +1,6 @@
 import { constants } from 'node:buffer';
 import { ConfigError } from '../errors.js';
-import { formatBytes } from '../policy/units.js';
+import { tellBytes } from '../policy/units.js';
 import type { LandingBackend, LandingSizes } from './landing.js';
 
 /**
@@ -42,8 +42,8 @@ function allocate(sizeBytes: number): Uint8Array {
 function tooLarge(sizeBytes: number, cause?: unknown): ConfigError {
   return new ConfigError(
     'memory_too_large',
-    `a landing region of ${formatBytes(sizeBytes)} cannot be had: one buffer of this Node holds at most ${formatBytes(constants.MAX_LENGTH)}`,
+    `a landing region of ${tellBytes(sizeBytes)} cannot be had: one buffer of this Node holds at most ${tellBytes(constants.MAX_LENGTH)}`,
     'lower the memory budget',
-    { option: 'memory', cause },
+    { option: 'memoryBytes', cause },
   );
 }

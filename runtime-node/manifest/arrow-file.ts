@@ -1,5 +1,6 @@
 import { type FileHandle, open } from 'node:fs/promises';
 import { ConfigError, Os2gError } from '../errors.js';
+import { words } from '../wording.js';
 import { parseManifest } from './arrow-table.js';
 import type { ColumnManifest } from './column-manifest.js';
 
@@ -14,6 +15,14 @@ const READ_BYTES = 64 * 1024 * 1024;
  * @throws ConfigError that says file, row, column and what to do
  */
 export async function readManifest(path: string): Promise<ColumnManifest> {
+  if (path.startsWith('s3://')) {
+    throw new ConfigError(
+      'bad_manifest',
+      `${path}: a manifest is a local file`,
+      words`to feed the objects of a prefix, give it as ${{ api: 'source', command: 'it is, without --manifest: `os2g feed s3://BUCKET/PREFIX`' }}; a manifest that is kept in a bucket must be copied here first`,
+      { option: 'manifest' },
+    );
+  }
   return parseManifest(await readBytes(path), path);
 }
 

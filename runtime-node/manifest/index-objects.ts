@@ -31,6 +31,8 @@ export interface ListingNotes {
   pages: number;
   /** Zero-byte objects whose key ends with a slash: folder markers, not samples. */
   markers: NotedKeys;
+  /** Other objects of zero bytes: samples, and empty ones. */
+  empty: NotedKeys;
   /** Objects in a storage class that must be restored before a read. Whether they are, no listing says. */
   archived: NotedKeys;
   /** Where the prefix does not end with a slash: keys that begin with it but are not below `prefix/`. */
@@ -41,6 +43,11 @@ export interface ListManifestOptions {
   /** After each page: objects and pages so far. */
   onProgress?: (progress: { objects: number; pages: number }) => void;
   signal?: AbortSignal;
+}
+
+/** What consoles and file system clients leave where a folder is to be seen: no sample. */
+export function isFolderMarker({ key, sizeBytes }: Pick<ListedObject, 'key' | 'sizeBytes'>): boolean {
+  return sizeBytes === 0 && key.endsWith('/');
 }
 
 const ARCHIVE_CLASSES = new Set(['GLACIER', 'DEEP_ARCHIVE']);
@@ -69,7 +76,13 @@ export async function listManifest(
 }
 
 class ListingTaker {
-  readonly notes: ListingNotes = { pages: 0, markers: noted(), archived: noted(), outsideFolder: noted() };
+  readonly notes: ListingNotes = {
+    pages: 0,
+    markers: noted(),
+    empty: noted(),
+    archived: noted(),
+    outsideFolder: noted(),
+  };
   private readonly columns = new ListingColumns();
 
   constructor(
@@ -112,10 +125,11 @@ class ListingTaker {
     if (!Number.isSafeInteger(sizeBytes) || sizeBytes < 0) {
       throw this.badListing(key, `gives ${JSON.stringify(key)} the size ${sizeBytes}`);
     }
-    if (sizeBytes === 0 && key.endsWith('/')) {
+    if (isFolderMarker({ key, sizeBytes })) {
       note(this.notes.markers, key);
       return;
     }
+    if (sizeBytes === 0) note(this.notes.empty, key);
     if (storageClass !== null && ARCHIVE_CLASSES.has(storageClass)) note(this.notes.archived, key);
     const isFolder = this.prefix === '' || this.prefix.endsWith('/');
     if (!isFolder && key[this.prefix.length] !== '/') note(this.notes.outsideFolder, key);
@@ -143,7 +157,10 @@ class ListingTaker {
     const { bucket, prefix, notes } = this;
     const where =
       prefix === '' ? `bucket ${bucket}` : `bucket ${bucket} under the prefix ${JSON.stringify(prefix)}`;
-    const markers = notes.markers.count === 0 ? '' : ` but ${notes.markers.count} folder markers`;
+    const markers =
+      notes.markers.count === 0
+        ? ''
+        : ` but ${notes.markers.count} folder marker${notes.markers.count === 1 ? '' : 's'}`;
     return new StoreError(
       'no_objects',
       `there are no objects in ${where}${markers}`,

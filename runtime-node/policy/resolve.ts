@@ -131,11 +131,12 @@ function badValue(setting: Setting, value: unknown): ConfigError {
   );
 }
 
-/** A value that may be given, written as in a policy file: the preset os2g's, or the least one where that is no number. */
+/** A value that may be given, written as in a policy file: a preset's, and not an end of the range where there is another. */
 function example(setting: Setting): string {
-  const value = setting.presets.os2g;
-  const usable = Number.isFinite(value) && value >= setting.min && value <= setting.max;
-  return JSON.stringify(formatSetting(setting, usable ? value : setting.min));
+  const usual = setting.kind === 'bytes' ? 64 * 2 ** 20 : setting.kind === 'duration' ? 1e9 : setting.max;
+  const candidates = [...PRESET_NAMES.toReversed().map((preset) => setting.presets[preset]), usual];
+  const inside = candidates.find((value) => value > setting.min && value < setting.max);
+  return JSON.stringify(formatSetting(setting, inside ?? setting.min));
 }
 
 function unknownSetting(name: string): ConfigError {

@@ -6,6 +6,8 @@ import { readCaBundle } from './ca-bundle.js';
 import { RefreshedCredentials } from './credentials.js';
 import { type ResolvedEndpoint, resolveEndpoint } from './endpoint.js';
 import { checkEndpoint, type S3Options } from './location.js';
+import { withoutVersionWarning } from './sdk-warning.js';
+import { caBundleSetting, configuredEndpoint, readSharedConfig } from './shared-config.js';
 
 const CONNECT_LIMIT_MS = 5000;
 const IDLE_LIMIT_MS = 30_000;
@@ -29,24 +31,22 @@ type Config = S3ClientConfig & {
 
 /** An S3Client by the AWS conventions, with the SDK's retries and unasked checksums off. @throws ConfigError, StoreError */
 export async function openClient(options: S3Options): Promise<OpenedClient> {
-  if (options.endpoint !== undefined) checkEndpoint(options.endpoint);
-  for (const name of ['AWS_ENDPOINT_URL_S3', 'AWS_ENDPOINT_URL']) {
-    const value = process.env[name];
-    if (value) checkEndpoint(value, name);
-  }
-  const bundle = options.caBundle ?? (process.env.AWS_CA_BUNDLE || null);
-  const caPem = await readCaBundle(bundle, options.caBundle === undefined ? 'AWS_CA_BUNDLE' : 'caBundle');
+  const shared = await readSharedConfig(options.profile);
+  const endpoint =
+    options.endpoint === undefined ? configuredEndpoint(shared) : checkEndpoint(options.endpoint);
+  const bundle = caBundleSetting(options.caBundle, shared);
+  const caPem = await readCaBundle(bundle.file, bundle.option);
 
-  const config = baseConfig(options, caPem);
-  const scout = new S3Client({ ...config, ...ANONYMOUS, region: ANY_REGION });
+  const config = baseConfig(options, endpoint, caPem);
+  const scout = makeClient({ ...config, ...ANONYMOUS, region: ANY_REGION });
   const isAws = (await resolveEndpoint(scout, 'os2g-probe')).isAws;
   const region =
     options.region ?? (await configuredRegion(config)) ?? (process.env.AWS_DEFAULT_REGION || null);
 
   // The chain of a client without credentials of its own is the SDK's default one.
-  const chain = new S3Client({ ...config, region: region ?? ANY_REGION });
+  const chain = makeClient({ ...config, region: region ?? ANY_REGION });
   const credentials = options.anonymous ? null : await RefreshedCredentials.open(chain.config.credentials);
-  const client = new S3Client({
+  const client = makeClient({
     ...config,
     region: region ?? ANY_REGION,
     forcePathStyle: options.pathStyle === true || !isAws,
@@ -62,9 +62,13 @@ export async function openClient(options: S3Options): Promise<OpenedClient> {
   };
 }
 
-function baseConfig(options: S3Options, caPem: string | null): Config {
+const makeClient = (config: S3ClientConfig): S3Client => withoutVersionWarning(() => new S3Client(config));
+
+function baseConfig(options: S3Options, endpoint: string | null, caPem: string | null): Config {
   return {
-    endpoint: options.endpoint,
+    endpoint: endpoint ?? undefined,
+    // It would be looked up again, in the profile of AWS_PROFILE.
+    ignoreConfiguredEndpointUrls: true,
     profile: options.profile,
     ignoreCache: true,
     maxAttempts: 1,
@@ -100,7 +104,7 @@ async function identityOf(source: RefreshedCredentials) {
 
 async function configuredRegion(config: Config): Promise<string | null> {
   try {
-    return await new S3Client({ ...config, ...ANONYMOUS }).config.region();
+    return await makeClient({ ...config, ...ANONYMOUS }).config.region();
   } catch {
     return null; // none is configured; whether one is needed shows with the endpoint
   }

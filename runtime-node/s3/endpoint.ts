@@ -19,6 +19,8 @@ export interface ResolvedEndpoint {
 }
 
 const PROBE_KEY = 'os2g-probe';
+/** https://docs.aws.amazon.com/AmazonS3/latest/userguide/MultiRegionAccessPointRequests.html: an ARN without a region. */
+const MULTI_REGION = /^arn:[^:]*:s3::[^:]*:accesspoint[:/]/;
 
 /**
  * Asks the SDK where it would send a GET: the request is built and never sent. So access points, dual-stack, FIPS and
@@ -28,6 +30,8 @@ const PROBE_KEY = 'os2g-probe';
  */
 export async function resolveEndpoint(client: S3Client, bucket: string): Promise<ResolvedEndpoint> {
   if (bucket.endsWith('--x-s3')) throw unsupported(bucket, 'sessions of a directory bucket');
+  // With an endpoint of its own the SDK refuses such a name in other words, and not for this reason.
+  if (MULTI_REGION.test(bucket)) throw unsupported(bucket, 'requests signed with sigv4a');
   const command = new GetObjectCommand({ Bucket: bucket, Key: PROBE_KEY });
   let built: { request: unknown; scheme: AuthScheme } | null = null;
   command.middlewareStack.add(
@@ -88,8 +92,13 @@ function endpointOf(
     addressing: pathPrefix.endsWith(`/${encodeURIComponent(bucket)}`) ? 'path' : 'host',
     signingRegion: scheme.signingRegion ?? '',
     signingName: scheme.signingName,
-    isAws: /(?:^|\.)(?:amazonaws\.com(?:\.cn)?|api\.aws|api\.amazonwebservices\.com\.cn)$/.test(bare),
+    isAws: isAwsHost(bare),
   };
+}
+
+/** One of AWS's own hosts. */
+export function isAwsHost(hostname: string): boolean {
+  return /(?:^|\.)(?:amazonaws\.com(?:\.cn)?|api\.aws|api\.amazonwebservices\.com\.cn)$/.test(hostname);
 }
 
 function unsupported(bucket: string, needs: string): ConfigError {

@@ -2,10 +2,10 @@ import { ConfigError } from '../errors.js';
 
 /** How a store is reached; what is not given is found by the AWS conventions (environment, shared files). */
 export interface S3Options {
-  /** URL of the store, with or without a base path; default: AWS_ENDPOINT_URL_S3, AWS_ENDPOINT_URL, shared files, AWS. */
+  /** URL of the store, with or without a base path; default: AWS_ENDPOINT_URL_S3, AWS_ENDPOINT_URL, the profile's, AWS. */
   endpoint?: string;
   region?: string;
-  /** Section of the shared configuration files. */
+  /** Section of the shared configuration files: credentials, region, endpoint, CA bundle; default: AWS_PROFILE, `default`. */
   profile?: string;
   /** No credentials: nothing is signed, no provider is asked. */
   anonymous?: boolean;
@@ -13,7 +13,7 @@ export interface S3Options {
   requesterPays?: boolean;
   /** The bucket in the path, not in the host name; by itself for every endpoint that is not AWS's own. */
   pathStyle?: boolean;
-  /** File with PEM certificates to trust beside the built-in ones; default: AWS_CA_BUNDLE. */
+  /** File with PEM certificates to trust beside the built-in ones; default: AWS_CA_BUNDLE, ca_bundle of the profile. */
   caBundle?: string;
 }
 

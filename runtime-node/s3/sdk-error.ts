@@ -1,5 +1,6 @@
 import { AbortedError, Os2gError, StoreError } from '../errors.js';
 import { EXPIRED_CODES, isTlsCode, THROTTLED_CODES } from './error-codes.js';
+import { NOT_HTTP_MEND, tlsFailure } from './tls-failure.js';
 
 /** What a failed call of the SDK says, whatever class it came as. */
 export interface SdkFailure {
@@ -22,6 +23,8 @@ export interface CallContext {
   action: string;
   bucket: string;
   key?: string;
+  /** Of a listing. */
+  prefix?: string;
   /** The region that the call was signed for. */
   region: string;
   endpoint: string;
@@ -81,7 +84,8 @@ export function storeError(cause: unknown, call: CallContext, attempts: number):
   if (string(field(cause, 'name')) === 'AbortError') return new AbortedError(cause);
   const failure = readSdkFailure(cause);
   const { code, what, mend } = explain(failure, call);
-  const place = call.key === undefined ? `s3://${call.bucket}` : `s3://${call.bucket}/${call.key}`;
+  const below = call.key ?? call.prefix ?? '';
+  const place = below === '' ? `s3://${call.bucket}` : `s3://${call.bucket}/${below}`;
   return new StoreError(code, `cannot ${call.action} ${place}: ${what}`, mend, {
     bucket: call.bucket,
     key: call.key,
@@ -191,11 +195,11 @@ function explainClock({ storeMs }: SdkFailure, said: string): Explanation {
 function explainSilence(systemCode: string | null, message: string, call: CallContext): Explanation {
   const what = `${call.endpoint} gave no answer: ${message || systemCode || 'unknown error'}`;
   if (systemCode !== null && isTlsCode(systemCode)) {
-    return {
-      code: 'tls',
-      what: `TLS with ${call.endpoint} failed: ${message} (${systemCode})`,
-      mend: "if the store's certificate is signed by a private CA, give its bundle in AWS_CA_BUNDLE",
-    };
+    const { what, mend } = tlsFailure(systemCode, message);
+    return { code: 'tls', what: `TLS with ${call.endpoint} failed: ${what}`, mend };
+  }
+  if (systemCode?.startsWith('HPE_')) {
+    return { code: 'protocol', what: `${call.endpoint} does not answer in HTTP`, mend: NOT_HTTP_MEND };
   }
   if (systemCode === 'ETIMEDOUT') {
     return { code: 'timeout', what, mend: 'check --endpoint and the network between' };

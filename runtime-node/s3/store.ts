@@ -32,6 +32,8 @@ export interface S3Store {
   readonly listRequests: number;
   /** Where credentials come from, in words; null where anonymous. */
   readonly credentialsFrom: string | null;
+  /** When the credentials of now end to be valid, in milliseconds since 1970; null where nobody says. */
+  readonly credentialsExpireMs: number | null;
   close(): Promise<void>;
 }
 
@@ -67,10 +69,14 @@ class SdkStore implements S3Store {
     return this.credentials?.providerName ?? null;
   }
 
+  get credentialsExpireMs(): number | null {
+    return this.credentials?.current().expiresAtMs ?? null;
+  }
+
   async *listObjects(bucket: string, prefix: string, signal?: AbortSignal): AsyncGenerator<ListedObject[]> {
     const { access, isAws } = await this.known(bucket);
     const request = (token: string | undefined, encoded: boolean) =>
-      this.call('list', access, undefined, signal, () => {
+      this.call({ action: 'list', prefix }, access, signal, () => {
         this.listRequests++;
         const command = new ListObjectsV2Command({
           Bucket: bucket,
@@ -88,7 +94,7 @@ class SdkStore implements S3Store {
   async headObject(bucket: string, key: string, signal?: AbortSignal): Promise<HeadedObject> {
     const access = await this.bucketAccess(bucket);
     const RequestPayer = this.options.requesterPays ? 'requester' : undefined;
-    const head = await this.call('head', access, key, signal, () =>
+    const head = await this.call({ action: 'head', key }, access, signal, () =>
       this.client.send(new HeadObjectCommand({ Bucket: bucket, Key: key, RequestPayer }), {
         abortSignal: signal,
       }),
@@ -132,16 +138,14 @@ class SdkStore implements S3Store {
 
   /** One call of the SDK with our retries; expired credentials are refreshed once. */
   private async call<T>(
-    action: string,
+    what: Pick<CallContext, 'action' | 'key' | 'prefix'>,
     access: BucketAccess,
-    key: string | undefined,
     signal: AbortSignal | undefined,
     send: () => Promise<T>,
   ): Promise<T> {
     const context: CallContext = {
-      action,
+      ...what,
       bucket: access.bucket,
-      key,
       region: access.signingRegion,
       endpoint: `${access.protocol}//${access.host}`,
       anonymous: access.credentials === null,

@@ -69,7 +69,8 @@ test('flag, then variable, then file, then default', () => {
   assert.is(resolve({ env, file }).batchSamples, 2);
   assert.is(resolve({ file }).batchSamples, 3);
   assert.is(resolve({}).batchSamples, undefined);
-  assert.is(resolve({}).epochs, 1);
+  assert.is(resolve({}).epochs, undefined);
+  assert.is(resolve({}).rank, 0);
 });
 
 test('--set: layers merge by name, later ones win, values keep their form', () => {

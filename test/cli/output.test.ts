@@ -2,8 +2,6 @@ import { Writable } from 'node:stream';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { batchesAhead, stallText } from '../../runtime-node/cli/feed/report.js';
-import { noteLines } from '../../runtime-node/cli/index/notes.js';
-import { nearest } from '../../runtime-node/cli/options/nearest.js';
 import { errorReport } from '../../runtime-node/cli/output/error-report.js';
 import { createLogger } from '../../runtime-node/cli/output/log.js';
 import * as numbers from '../../runtime-node/cli/output/numbers.js';
@@ -12,6 +10,8 @@ import { table } from '../../runtime-node/cli/output/table.js';
 import { colorsFor } from '../../runtime-node/cli/output/terminal.js';
 import { StoreError } from '../../runtime-node/errors.js';
 import { STALL_NAMES, type StallName } from '../../runtime-node/feed/stats.js';
+import { noteLines } from '../../runtime-node/manifest/listing-notes.js';
+import { nearest } from '../../runtime-node/nearest.js';
 
 const PLAIN = colorsFor({ write: () => {} }, {});
 
@@ -189,19 +189,24 @@ test('a progress that never began draws nothing', () => {
 
 test('notes of a listing, in sentences', () => {
   const none = { count: 0, examples: [] };
-  assert.equal(noteLines({ pages: 1, markers: none, archived: none, outsideFolder: none }, 'train'), []);
+  assert.equal(
+    noteLines({ pages: 1, markers: none, empty: none, archived: none, outsideFolder: none }, 'train'),
+    [],
+  );
   const lines = noteLines(
     {
       pages: 1,
       markers: { count: 1, examples: ['train/'] },
+      empty: { count: 1, examples: ['train/0'] },
       archived: { count: 5, examples: ['a', 'b', 'c'] },
       outsideFolder: { count: 2, examples: ['train2/1', 'train2/2'] },
     },
     'train',
   );
   assert.match(lines[0] ?? '', /^1 folder marker .*"train\/"$/);
-  assert.match(lines[1] ?? '', /^5 objects in an archive .*"a", "b", "c", \.\.\.$/);
-  assert.match(lines[2] ?? '', /"train" also matches 2 keys .*"train\/"/);
+  assert.match(lines[1] ?? '', /^1 object of zero bytes .*"train\/0"$/);
+  assert.match(lines[2] ?? '', /^5 objects in an archive .*"a", "b", "c", \.\.\.$/);
+  assert.match(lines[3] ?? '', /"train" also matches 2 keys .*"train\/"/);
 });
 
 test.run();

@@ -18,9 +18,7 @@ test('a wrong call: exit 2, nothing on standard output, what to do', async () =>
     [[], /no command was given[\s\S]*os2g demo/],
     [['fed'], /no command "fed"[\s\S]*did you mean feed\?/],
     [['xyzzy'], /no command "xyzzy"[\s\S]*os2g --help/],
-    [['simulate', 'x.json'], /simulate is not in this version/],
     [['serve'], /serve is not in this version/],
-    [['tune', 'x.json'], /tune is not in this version/],
     [['calibrate'], /calibrate is not in this version/],
     [['feed', '--batch-sample', '3'], /unknown option '--batch-sample'[\s\S]*--batch-samples/],
     [['feed', '--batch-samples'], /argument missing/],
@@ -51,7 +49,7 @@ test('a wrong call with --json: one error document', async () => {
   const cases: [string[], string, string | undefined][] = [
     [['--json'], 'bad_call', undefined],
     [['fed', '--json'], 'bad_call', undefined],
-    [['--json', 'simulate'], 'not_in_this_version', undefined],
+    [['--json', 'serve'], 'not_in_this_version', undefined],
     [['feed', '--json', '--batch-sample', '3'], 'bad_call', 'batch-sample'],
     [['feed', '--batch-samples', '1.5', '--json'], 'bad_option', 'batch-samples'],
     [['index', 's3://a/b', '-o', 'x', '--format', 'mds', '--json'], 'not_in_this_version', 'format'],
@@ -84,7 +82,7 @@ test('help: exit 0, and every option is in it with its variable', async () => {
     }
     assert.is((await call(['help', spec.name])).stdout, stdout);
   }
-  for (const later of ['serve', 'simulate', 'tune', 'calibrate']) {
+  for (const later of ['serve', 'calibrate']) {
     assert.not.match(helpText(COMMANDS, COMMON_OPTIONS), new RegExp(later));
   }
 });

@@ -1,14 +1,17 @@
+import { createHash } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { RECORD_BYTES } from '../../assembly/layout.js';
 import { findWasmtime } from '../../runtime-node/cli/replay/wasmtime.js';
+import { corePath } from '../../runtime-node/core.js';
 import { BUCKET, type Dataset, openDataset } from './kit/dataset.js';
 import { os2g } from './kit/process.js';
 
 let data: Dataset;
 let trace = '';
 let runHash = '';
+let coreSha256 = '';
 test.before(async () => {
   data = await openDataset();
   trace = data.file('run.trace');
@@ -27,6 +30,7 @@ test.before(async () => {
   const { code, stdout, stderr } = await os2g(argv, data.env);
   assert.is(code, 0, stderr);
   runHash = JSON.parse(stdout).run_hash;
+  coreSha256 = JSON.parse(stdout).core_sha256;
 });
 test.after(() => data.close());
 
@@ -46,6 +50,12 @@ for (const host of hosts) {
     assert.is(result.recorded_run_hash, runHash);
     assert.is(result.match, true);
     assert.ok(result.events > 0);
+    // One binary in every host: the one on the disk.
+    const wasi = createHash('sha256')
+      .update(readFileSync(corePath('wasi')))
+      .digest('hex');
+    assert.is(result.core_sha256, process.env.OS2G_CORE && host === 'node' ? coreSha256 : wasi);
+    assert.is(result.recorded_core_sha256, coreSha256);
   });
 
   test(`replay under ${host}: a trace that was changed does not match`, async () => {

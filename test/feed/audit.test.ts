@@ -3,6 +3,7 @@ import { appendFileSync, existsSync, readFileSync, writeFileSync } from 'node:fs
 import { join } from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
+import { AuditFile } from '../../runtime-node/feed/audit.js';
 import { manifestFromColumns } from '../../runtime-node/manifest/columns.js';
 import { byteAt, inFolder, MS, manifestOf, openFake, readAll, rejects, sizesTo } from './kit.js';
 
@@ -63,7 +64,7 @@ test('resumed: the same file goes on, a file of its own begins; a torn line is c
     const whole = join(folder, 'whole.jsonl');
     await readAll(await openFake(manifest, { ...run, epochs: 2, audit: whole }));
     const audit = join(folder, 'audit.jsonl');
-    writeFileSync(audit, 'of another run\n');
+    writeFileSync(audit, '{"epoch":7,"batch":7,"samples":[]}\n');
     const head = await openFake(manifest, { ...run, epochs: 2, audit });
     await readAll(head, 3);
     const own = join(folder, 'own.jsonl');
@@ -75,7 +76,7 @@ test('resumed: the same file goes on, a file of its own begins; a torn line is c
     }
     assert.is(readFileSync(audit, 'utf8'), readFileSync(whole, 'utf8'));
     assert.is(readFileSync(copy, 'utf8') + readFileSync(own, 'utf8'), readFileSync(whole, 'utf8'));
-    writeFileSync(audit, 'no line ends here');
+    writeFileSync(audit, '{"epoch":0,"ba');
     await readAll(await openFake(manifest, { ...run, epochs: 2, audit, resume: head.feed.cursor }));
     assert.is(readFileSync(audit, 'utf8'), readFileSync(own, 'utf8'));
   }));
@@ -115,16 +116,24 @@ test('holes have no hash; fields are those of the manifest', () =>
     });
   }));
 
-test('an audit that cannot be written ends the feed: at the start, and in the middle', () =>
+test('an audit that cannot be written ends the feed', () =>
   inFolder(async (folder) => {
-    await rejects(openFake(manifest, { ...run, audit: join(folder, 'no', 'audit') }), 'audit_write');
+    await rejects(openFake(manifest, { ...run, audit: join(folder, 'no', 'audit') }), 'bad_output');
     if (!existsSync('/dev/full')) return;
-    const { feed, time, engine } = await openFake(manifest, { ...run, audit: '/dev/full' });
-    const error = await time.run(rejects(feed.next(), 'audit_write'));
-    assert.match(error.message, /ENOSPC/);
-    await rejects(feed.next(), 'audit_write');
-    assert.ok(engine.closed);
-    assert.is(feed.cursor.batch, 0);
+    const full = new AuditFile('/dev/full', manifest, false);
+    const { feed, time, engine } = await openFake(manifest, { ...run, audit: join(folder, 'audit') });
+    const { write } = AuditFile.prototype;
+    AuditFile.prototype.write = (...args) => write.apply(full, args);
+    try {
+      const error = await time.run(rejects(feed.next(), 'audit_write'));
+      assert.match(error.message, /disk is full|ENOSPC/);
+      await rejects(feed.next(), 'audit_write');
+      assert.ok(engine.closed);
+      assert.is(feed.cursor.batch, 0);
+    } finally {
+      AuditFile.prototype.write = write;
+      full.close();
+    }
   }));
 
 test.run();

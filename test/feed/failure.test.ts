@@ -121,7 +121,25 @@ test('skip: above the limit the feed ends, with the last failure as the cause', 
   };
   const error = await time.run(rejects(all(), 'too_many_skips'));
   assert.is((error.cause as { code: string }).code, 'not_found');
-  assert.is((error.context as { option: string }).option, 'max-skips');
+  assert.is((error.context as { option: string }).option, 'maxSkips');
+  assert.match(error.message, /more than 2 samples failed: maxSkips is 2, for all epochs/);
+  assert.match(String(error.mend), /raise maxSkips; or: index the data set again/);
+});
+
+test('skip: without a limit there is one that can be used, and it counts over all epochs', async () => {
+  const lost = new Set([1, 2, 3, 4, 5]);
+  const skipping = (epochs: number): ReturnType<typeof openFake> =>
+    openFake(manifest, {
+      ...run,
+      epochs,
+      onError: 'skip',
+      fate: ({ row }) => ({ latencyNs: MS, ...(lost.has(row) ? { fails: 'not_found' } : {}) }),
+    });
+  const most = await skipping(20);
+  await readAll(most);
+  assert.is(most.feed.stats().skipped.length, 100);
+  const error = await rejects(readAll(await skipping(21)), 'too_many_skips');
+  assert.match(error.message, /more than 100 samples/);
 });
 
 test('a batch that cannot fit is refused with both sizes', async () => {

@@ -35,6 +35,7 @@ export class FakeEngine implements GetEngine {
   /** Most attempts at one time. */
   peak = 0;
   closed = false;
+  readonly checksums = { checked: 0, unchecked: 0 };
   readonly #options: FakeEngineOptions;
   readonly #open = new Map<string, () => void>();
   readonly #failures = new Map<number, FetchFailure>();

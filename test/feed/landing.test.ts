@@ -32,7 +32,7 @@ test('more than one buffer can hold is refused with the option', () => {
   assert.throws(
     () => createMemoryLanding(sizes),
     (error: { code: string; context: { option: string } }) =>
-      error.code === 'memory_too_large' && error.context.option === 'memory',
+      error.code === 'memory_too_large' && error.context.option === 'memoryBytes',
   );
 });
 

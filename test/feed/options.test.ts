@@ -2,6 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
+import type { ConfigError } from '../../runtime-node/errors.js';
 import { openFeed } from '../../runtime-node/feed/open.js';
 import type { FeedOptions } from '../../runtime-node/feed/options.js';
 import { inFolder, manifestOf, openFake, readAll, rejects } from './kit.js';
@@ -21,17 +22,17 @@ const WRONG = [
   true,
 ];
 /** Wrong beyond WRONG, for each number. */
-const numbers: Record<string, { option: string; wrong: unknown[] }> = {
-  batchSamples: { option: 'batch-samples', wrong: [0, 2 ** 31] },
-  epochs: { option: 'epochs', wrong: [0, 2 ** 31] },
-  rank: { option: 'rank', wrong: [1, 2 ** 31] },
-  worldSize: { option: 'world-size', wrong: [0, 2 ** 31] },
-  memoryBytes: { option: 'memory', wrong: [0, 1] },
-  maxSkips: { option: 'max-skips', wrong: [2 ** 31] },
-  seed: { option: 'seed', wrong: [-1n, 2n ** 64n] },
+const numbers: Record<string, { command: string; wrong: unknown[] }> = {
+  batchSamples: { command: 'batch-samples', wrong: [0, 2 ** 31] },
+  epochs: { command: 'epochs', wrong: [0, 2 ** 31] },
+  rank: { command: 'rank', wrong: [1, 2 ** 31] },
+  worldSize: { command: 'world-size', wrong: [0, 2 ** 31] },
+  memoryBytes: { command: 'memory', wrong: [0, 1] },
+  maxSkips: { command: 'max-skips', wrong: [2 ** 31] },
+  seed: { command: 'seed', wrong: [-1n, 2n ** 64n] },
 };
 
-for (const [name, { option, wrong }] of Object.entries(numbers)) {
+for (const [name, { command, wrong }] of Object.entries(numbers)) {
   test(`${name}: every wrong number is refused before anything starts`, async () => {
     for (const value of [...WRONG, ...wrong]) {
       // Null is a seed that is not given.
@@ -45,8 +46,12 @@ for (const [name, { option, wrong }] of Object.entries(numbers)) {
       } as unknown as FeedOptions;
       const error = await rejects(openFeed(options), 'bad_option');
       const context = error.context as { option: string };
-      assert.is(context.option, option, `${name} = ${String(value)}`);
+      assert.is(context.option, name, `${name} = ${String(value)}`);
       assert.match(`${error.message} ${error.mend}`, /\d+\.\.\d+/);
+      assert.match(error.message, new RegExp(`^${name}: `));
+      const told = (error as unknown as ConfigError).told('command');
+      assert.is(told.option, command);
+      assert.match(told.message, new RegExp(`^--${command}: `));
       assert.is(error.exitCode, 2);
       assert.equal(started, []);
     }
@@ -54,12 +59,12 @@ for (const [name, { option, wrong }] of Object.entries(numbers)) {
 }
 
 const refused: [name: string, options: object, code: string, option: string][] = [
-  ['no batch size', { batchSamples: undefined }, 'bad_option', 'batch-samples'],
+  ['no batch size', { batchSamples: undefined }, 'bad_option', 'batchSamples'],
   ['no data set', { manifest: undefined }, 'bad_option', 'manifest'],
   ['two data sets', { source: 's3://a/b' }, 'bad_option', 'manifest'],
   ['an unknown shuffle', { shuffle: 'random' }, 'bad_option', 'shuffle'],
   ['an unknown tail', { tail: '' }, 'bad_option', 'tail'],
-  ['an unknown failure policy', { onError: 'ignore' }, 'bad_option', 'on-error'],
+  ['an unknown failure policy', { onError: 'ignore' }, 'bad_option', 'onError'],
   ['an unknown preset', { policy: 'fast' }, 'bad_option', 'policy'],
   ['an unknown setting', { set: { 'window.byte': '1MiB' } }, 'bad_option', 'window.byte'],
   ['a size without unit', { set: { 'window.bytes': 1024 } }, 'bad_option', 'window.bytes'],
@@ -77,7 +82,7 @@ const refused: [name: string, options: object, code: string, option: string][] =
     'a budget below the longest sample',
     { memoryBytes: 4096, manifest: manifestOf([9, 5000]) },
     'sample_too_large',
-    'memory',
+    'memoryBytes',
   ],
 ];
 for (const [name, options, code, option] of refused) {
@@ -88,6 +93,29 @@ for (const [name, options, code, option] of refused) {
     assert.ok((error.mend as string).length > 0);
   });
 }
+
+test('what is no option is refused by name, with what is near', async () => {
+  const cases: [options: unknown, words: RegExp][] = [
+    [null, /openFeed: null is not an object/],
+    [undefined, /openFeed: undefined is not an object/],
+    ['s3://a/b', /openFeed: "s3:\/\/a\/b" is not an object/],
+    [[], /openFeed: \[\] is not an object/],
+    [{ manifest, batchSample: 2 }, /no option "batchSample".*did you mean batchSamples\?/],
+    [{ manifest, batchSamples: 2, memory: 1 }, /no option "memory".*memoryBytes/],
+    [{ manifest, batchSamples: 2, cursor_out: 'x' }, /no option "cursor_out".*cursorOut/],
+    [{ manifest, batchSamples: 2, zzz: undefined }, /no option "zzz".*docs\/api.md/],
+    [{ manifest, batchSamples: 2, s3: { endpont: 'x' } }, /no option "s3.endpont".*endpoint/],
+    [{ manifest, batchSamples: 2, s3: null }, /s3: null is not an object/],
+    [{ manifest, batchSamples: 2, policy: { presett: 'os2g' } }, /no option "policy.presett".*preset/],
+    [{ manifest, batchSamples: 2, audit: '' }, /audit: "" is not the path/],
+    [{ manifest, batchSamples: 2, trace: 7 }, /trace: 7 is not the path/],
+  ];
+  for (const [options, words] of cases) {
+    const error = await rejects(openFeed(options as FeedOptions), 'bad_option');
+    assert.match(`${error.message}: ${error.mend}`, words);
+    assert.is(error.exitCode, 2);
+  }
+});
 
 test('no bucket: said before anything starts', async () => {
   const error = await rejects(openFeed({ manifest, batchSamples: 2 }), 'bad_option');

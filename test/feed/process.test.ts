@@ -69,7 +69,7 @@ test('an object above the budget is refused before a byte is read', () =>
     const { end } = start({ options: { ...options, memoryBytes: 64 * MiB }, stepMs: 0 });
     const { code, stderr } = await end;
     assert.is.not(code, 0);
-    assert.match(stderr, /the longest sample has 80MiB/);
+    assert.match(stderr, /the longest sample has 80 MiB/);
     assert.is(store.counters.gets, 0);
   }));
 

@@ -151,7 +151,9 @@ test('bodies that are cut, late or wrong: retried, and right in the end', () =>
       set: { 'limits.first_byte': '200ms', 'limits.idle': '200ms', 'retry.base': '1ms' },
     });
     assert.is(stats.samples, 56);
-    assert.ok(stats.retries >= 8, `${stats.retries} retries`);
+    // A hedge may come before the retry of what it stands in for.
+    const again = stats.retries + stats.hedges;
+    assert.ok(again >= 8, `${again} requests sent again`);
   }));
 
 test('connections that the store closes while the trainer computes: the epoch completes', () =>

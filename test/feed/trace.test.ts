@@ -1,10 +1,11 @@
-import { existsSync, readFileSync, truncateSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { RECORD_BYTES, TRACE_HEADER_BYTES } from '../../assembly/layout.js';
+import { CONFIG_SLOTS, RECORD_BYTES, TRACE_HEADER_BYTES } from '../../assembly/layout.js';
 import { Core, corePath } from '../../runtime-node/core.js';
 import { readTrace, replayTrace } from '../../runtime-node/feed/replay.js';
+import { TraceFile } from '../../runtime-node/feed/trace.js';
 import { inFolder, MS, manifestOf, openFake, readAll, rejects, see, sizesTo } from './kit.js';
 
 const replay = async (path: string): Promise<ReturnType<typeof replayTrace>> =>
@@ -78,9 +79,16 @@ test('a trace that was cut off anywhere replays to its last whole step, and says
     await record(trace, 40);
     const whole = await replay(trace);
     const bytes = readFileSync(trace);
+    const first = readTrace(trace).steps();
+    const firstStepEnd = TRACE_HEADER_BYTES + (1 + (first.next().value?.count ?? 0)) * RECORD_BYTES;
+    first.return(undefined);
     for (let cut = bytes.length - 1; cut >= TRACE_HEADER_BYTES; cut -= 977) {
       const path = join(folder, 'cut');
       writeFileSync(path, bytes.subarray(0, cut));
+      if (cut < firstStepEnd) {
+        assert.match((await rejects(replay(path), 'bad_trace')).message, /nothing to compare/);
+        continue;
+      }
       const result = await replay(path);
       assert.equal(
         [result.truncated, result.recorded_run_hash, result.match],
@@ -124,6 +132,11 @@ test('what is no trace is refused with what is wrong', () =>
       [bad('magic', (b) => b.fill(65, 0, 1)), /begin with OS2GTRC1/],
       [bad('record', (b) => b.fill(1, 12, 13)), /records have 1 bytes/],
       [bad('abi', (b) => b.fill(9, 16, 17)), /interface 9/],
+      [bad('header', (b) => b.subarray(0, TRACE_HEADER_BYTES)), /no whole step.*nothing to compare/],
+      [
+        bad('end', (b) => Buffer.concat([b.subarray(0, TRACE_HEADER_BYTES), b.subarray(-RECORD_BYTES)])),
+        /no whole step/,
+      ],
       [bad('step', (b) => b.fill(77, TRACE_HEADER_BYTES, TRACE_HEADER_BYTES + 1)), /kind 77/],
     ];
     for (const [path, message] of cases) {
@@ -133,19 +146,36 @@ test('what is no trace is refused with what is wrong', () =>
     }
   }));
 
-test('a trace that cannot be written: an error at the start; while it runs, one of the feed', () =>
+test('a trace that cannot be written: an error at the start', () =>
   inFolder(async (folder) => {
     const manifest = manifestOf(sizesTo(10));
-    await rejects(openFake(manifest, { batchSamples: 2, trace: join(folder, 'no', 'trace') }), 'trace_write');
-    if (existsSync('/dev/full'))
-      await rejects(openFake(manifest, { batchSamples: 2, trace: '/dev/full' }), 'trace_write');
+    await rejects(openFake(manifest, { batchSamples: 2, trace: join(folder, 'no', 'trace') }), 'bad_output');
+    if (!existsSync('/dev/full')) return;
+    const core = await Core.load();
+    assert.throws(
+      () => new TraceFile('/dev/full', core, new Float64Array(CONFIG_SLOTS)),
+      (error: { code: string }) => error.code === 'trace_write',
+    );
+  }));
+
+test('the first step is in the file as soon as the feed is open, and later ones within a second', () =>
+  inFolder(async (folder) => {
     const trace = join(folder, 'trace');
-    const { feed, time } = await openFake(manifest, { batchSamples: 2, trace });
-    const batch = await time.run(feed.next());
-    if (batch) see(batch);
+    const { feed, time } = await openFake(manifestOf(sizesTo(10)), {
+      batchSamples: 2,
+      trace,
+      policy: 'sync',
+      fate: () => ({ latencyNs: 300 * MS }),
+    });
+    assert.is((await replay(trace)).steps, 1);
+    for (let i = 0; i < 3; i++) {
+      const batch = await time.run(feed.next());
+      if (batch) see(batch);
+    }
+    const open = await replay(trace);
+    assert.ok(open.steps > 3 && open.truncated && open.match, `${open.steps} steps`);
     await feed.close();
     assert.not((await replay(trace)).truncated);
-    truncateSync(trace, 100);
   }));
 
 test.run();

@@ -144,6 +144,16 @@ test('a prefix is a plain string; what is not below it as a folder is counted', 
   }
 });
 
+test('empty objects stay rows and are counted; folder markers are none of them', async () => {
+  const { manifest, notes } = await listManifest(
+    lister([[object('t/', 0), object('t/a', 0), object('t/b', 1), object('t/c', 0)]]),
+    'bucket',
+    't/',
+  );
+  assert.is(manifest.rows, 3);
+  assert.equal(notes.empty, { count: 2, examples: ['t/a', 't/c'] });
+});
+
 test('archived objects stay rows, are counted, and three are named', async () => {
   const classes = ['GLACIER', 'STANDARD', 'DEEP_ARCHIVE', 'GLACIER_IR', null, 'GLACIER', 'GLACIER'];
   const page = classes.map((storageClass, i) => object(`k${i}`, 1, { storageClass }));
@@ -155,7 +165,7 @@ test('archived objects stay rows, are counted, and three are named', async () =>
 const FAILURES: [name: string, pages: ListedObject[][], prefix: string, code: string, says: RegExp][] = [
   ['nothing', [], 'tarin/', 'no_objects', /no objects in bucket bucket under the prefix "tarin\/"$/],
   ['nothing in the bucket', [[]], '', 'no_objects', /no objects in bucket bucket$/],
-  ['only markers', [[object('t/', 0)]], 't', 'no_objects', /but 1 folder markers/],
+  ['only markers', [[object('t/', 0)]], 't', 'no_objects', /but 1 folder marker$/],
   ['a key twice', [[object('b'), object('a')], [object('b')]], '', 'bad_listing', /lists "b" twice/],
   ['a key of another prefix', [[object('x/a')]], 't/', 'bad_listing', /lists the key "x\/a" under "t\/"/],
   ['an empty key', [[object('')]], '', 'bad_listing', /lists the key ""/],

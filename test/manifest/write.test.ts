@@ -55,6 +55,22 @@ test('written and read: the same rows, facts and hash; the same bytes whatever t
   assert.ok(plain.equals(foreign));
 });
 
+test('what a killed writer left beside the target is removed, what others write is not', async () => {
+  const gone = spawnSync(process.execPath, ['--eval', '']).pid;
+  const stale = `.m.arrow.${gone}.0123abcd.tmp`;
+  const kept = [
+    `.m.arrow.${process.pid}.0123abcd.tmp`,
+    `.other.arrow.${gone}.0123abcd.tmp`,
+    `.m.arrow.${gone}.tmp`,
+    `m.arrow.${gone}.0123abcd.tmp`,
+  ];
+  await inFolder(async (folder) => {
+    for (const name of [stale, ...kept]) await writeFile(join(folder, name), '');
+    await writeManifest(join(folder, 'm.arrow'), inMemory(ROWS));
+    assert.equal((await readdir(folder)).sort(), ['m.arrow', ...kept].sort());
+  });
+});
+
 test('another reader sees the columns of the contract', async () => {
   const table = tableFromIPC(await written(inMemory(ROWS)));
   assert.equal(

@@ -24,7 +24,7 @@ export function checksText(
   env: Readonly<Record<string, string | undefined>>,
 ): string {
   const colors = colorsFor(process.stdout, env);
-  const paint = { ok: colors.green, warn: colors.yellow, fail: colors.red };
+  const paint = { ok: colors.green, info: colors.cyan, warn: colors.yellow, fail: colors.red };
   const width = Math.max(...checks.map((check) => check.name.length));
   return checks
     .flatMap(({ name, status, detail, mend }) => [

@@ -1,3 +1,4 @@
+import { AbortedError } from '../../errors.js';
 import { type CommandContext, type CommandResult, command } from '../command.js';
 import { type FeedValues, feedOptions } from '../feed/feed-options.js';
 import { FEED_OPTIONS, S3_OPTIONS } from '../options/tables.js';
@@ -11,7 +12,7 @@ export const feedCommand = command({
   examples: [
     'os2g feed s3://bucket/train --batch-samples 256 --epochs 2 --seed 7',
     'os2g feed --manifest train.arrow --batch-samples 256 --step-time 100ms --cursor-out run.cursor',
-    'os2g feed --manifest train.arrow --epochs 2 --resume run.cursor --cursor-out run.cursor',
+    'os2g feed --manifest train.arrow --epochs 2 --cursor-out run.cursor --resume run.cursor',
   ],
   async run([source], values, context) {
     if (values.helpSettings) return { document: settingsDocument(), text: settingsText() };
@@ -24,8 +25,14 @@ async function feed(
   values: FeedValues,
   context: CommandContext,
 ): Promise<CommandResult> {
+  const { resumedCursor } = await import('../../feed/resume.js');
   const { runFeed } = await import('../feed/run-feed.js');
-  const { resultText } = await import('../feed/report.js');
-  const stats = await runFeed(feedOptions(source, values), values, context);
-  return { document: stats, text: resultText(stats, values.cursorOut) };
+  const { resultText, stoppedText } = await import('../feed/report.js');
+  const options = feedOptions(source, values, resumedCursor(values) !== null);
+  const { stats, start, stopped } = await runFeed(options, values, context);
+  const result = { document: stats, text: resultText(stats, values.cursorOut) };
+  if (stopped === null) return result;
+  const { what, mend } = stoppedText(start, stats.cursor, values.cursorOut);
+  const error = new AbortedError(stopped, what, mend);
+  return { ...result, stopped: { error, fields: { cursor: stats.cursor } } };
 }

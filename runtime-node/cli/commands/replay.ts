@@ -2,6 +2,7 @@ import { command } from '../command.js';
 import { REPLAY_OPTIONS } from '../options/tables.js';
 import { formatCount } from '../output/numbers.js';
 import { facts } from '../output/table.js';
+import type { ReplayOutcome } from '../replay/hosts.js';
 
 export const replayCommand = command({
   name: 'replay',
@@ -18,7 +19,15 @@ export const replayCommand = command({
       ['run_hash', outcome.run_hash],
       ['recorded_run_hash', outcome.recorded_run_hash ?? 'none: the trace was cut off'],
       ['match', String(outcome.match)],
+      ...(outcome.match ? [] : [['first difference', differenceText(outcome)] as const]),
       ['events', formatCount(outcome.events)],
+      [
+        'core',
+        `sha256 ${outcome.core_sha256}${outcome.core_sha256 === outcome.recorded_core_sha256 ? ', as recorded' : ''}`,
+      ],
+      ...(outcome.core_sha256 === outcome.recorded_core_sha256
+        ? []
+        : [['recorded by', `sha256 ${outcome.recorded_core_sha256}, another build`] as const]),
     ]);
     return {
       document: { schema: 'os2g.replay-result/1', host, ...outcome },
@@ -27,3 +36,10 @@ export const replayCommand = command({
     };
   },
 });
+
+function differenceText({ first_difference: step, steps }: ReplayOutcome): string {
+  if (step === null) return `after the last step (${formatCount(steps)} steps)`;
+  return step === 0
+    ? 'before the first step: another core or configuration'
+    : `before step ${formatCount(step)} (of ${formatCount(steps)}, counted from 0): step ${formatCount(step - 1)} came to something else`;
+}

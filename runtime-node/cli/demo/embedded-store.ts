@@ -1,5 +1,6 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
+import { devNull } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { z } from 'zod';
 import { Os2gError } from '../../errors.js';
@@ -60,8 +61,7 @@ export class EmbeddedStore {
  * lead elsewhere.
  */
 export async function withCredentials<T>({ credentials }: StoreAddress, work: () => Promise<T>): Promise<T> {
-  // AWS_SDK_*: how the SDK itself behaves, not where it leads.
-  const leads = (name: string): boolean => name.startsWith('AWS_') && !name.startsWith('AWS_SDK_');
+  const leads = (name: string): boolean => name.startsWith('AWS_');
   const saved = Object.entries(process.env).filter(([name]) => leads(name));
   const clear = (): void => {
     for (const name of Object.keys(process.env).filter(leads)) delete process.env[name];
@@ -69,6 +69,8 @@ export async function withCredentials<T>({ credentials }: StoreAddress, work: ()
   clear();
   process.env.AWS_ACCESS_KEY_ID = credentials.accessKeyId;
   process.env.AWS_SECRET_ACCESS_KEY = credentials.secretAccessKey;
+  process.env.AWS_CONFIG_FILE = devNull;
+  process.env.AWS_SHARED_CREDENTIALS_FILE = devNull;
   try {
     return await work();
   } finally {

@@ -1,7 +1,7 @@
 import type { FeedStats } from '../../feed/stats.js';
 import { openFeed } from '../../index.js';
 import type { CommandContext, CommandResult } from '../command.js';
-import { emulateStep } from '../feed/emulated-step.js';
+import { EmulatedGpu } from '../feed/emulated-step.js';
 import { progressDetail } from '../feed/report.js';
 import { EmbeddedStore, type StoreAddress, withCredentials } from './embedded-store.js';
 import { DEMO, demoObjects, demoTruth } from './plan.js';
@@ -62,13 +62,14 @@ async function runPolicy(
   const progress = stderr.progress(policy.padEnd(9));
   const total = DEMO.samples / DEMO.batchSamples;
   try {
+    const gpu = new EmulatedGpu(DEMO.stepNs, signal);
     let done = 0;
     const show = (): void => progress.update({ done, total, detail: progressDetail(feed.snapshot()) });
     const redraw = setInterval(show, 100);
     try {
       for await (const batch of feed) {
         verifier.check(batch);
-        feed.busy(await emulateStep(DEMO.stepNs, signal));
+        feed.busy(await gpu.step());
         done++;
       }
     } finally {

@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { packageRoot } from '../../package-root.js';
 import { DEFAULT_MEMORY_BYTES } from '../../policy/job.js';
 import { formatCount, formatMemory } from '../output/numbers.js';
-import { findWasmtime } from '../replay/wasmtime.js';
-import { type Check, ok, warn } from './check.js';
+import { findWasmtime, noWasmtime } from '../replay/wasmtime.js';
+import { type Check, info, ok, warn } from './check.js';
 
 /** Sockets of a feed with the preset `os2g`, and room for the rest of the process. */
 const WANTED_FILES = 512;
@@ -21,18 +21,17 @@ export function checkNode(): Check {
 export function checkEngines(): Check[] {
   return [
     ok('engine (portable)', 'built in'),
-    warn('engine (native)', 'not in this version', 'none needed: --engine auto takes the portable one'),
+    info('engine (native)', 'not in this version: --engine auto takes the portable one'),
   ];
 }
 
 export function checkLanding(): Check[] {
   return [
     ok('landing (memory)', "the process's own memory"),
-    warn('landing (shm, cuda, ucx)', 'not in this version', 'none needed: --landing auto takes memory'),
-    warn(
+    info('landing (shm, cuda, ucx)', 'not in this version: --landing auto takes memory'),
+    info(
       'direct path',
-      "not in this version: the host's CPU receives every byte",
-      'none needed: --direct auto goes on without it',
+      "not in this version: the host's CPU receives every byte, and --direct auto goes on so",
     ),
   ];
 }
@@ -75,8 +74,8 @@ export async function checkReplayHosts(env: Readonly<Record<string, string | und
       ? ok('replay (wasmtime)', way)
       : warn(
           'replay (wasmtime)',
-          'wasmtime was not found',
-          'only `os2g replay --host wasmtime` needs it: install wasmtime',
+          'wasmtime was not found; only `os2g replay --host wasmtime` needs it',
+          noWasmtime().mend,
         ),
   ];
 }

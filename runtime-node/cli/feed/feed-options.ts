@@ -19,15 +19,18 @@ export function s3Options(values: OptionValues<typeof S3_OPTIONS>): NonNullable<
   };
 }
 
-/** The feed that a command line asks for. `openFeed` checks the rest, the data set among it. */
-export function feedOptions(source: string | undefined, values: FeedValues): FeedOptions {
+/**
+ * The feed that a command line asks for. `openFeed` checks the rest, the data set among it.
+ * @param isResumed whether there is a cursor that it goes on from
+ */
+export function feedOptions(source: string | undefined, values: FeedValues, isResumed: boolean): FeedOptions {
   const { batchSamples, resume, memory, helpSettings, stepTime, stopAfterBatches, ...rest } = values;
   const { manifest, bucket, epochs, seed, shuffle, tail, rank, worldSize, policy, set } = rest;
   const { landing, direct, onError, maxSkips, engine, verify, cursorOut, trace, audit } = rest;
   return {
     ...{ manifest, source, bucket, s3: s3Options(values) },
     // The cursor says what a resumed run was; only what is given must agree with it.
-    batchSamples: batchSamples ?? (resume === undefined ? DEFAULT_BATCH_SAMPLES : undefined),
+    batchSamples: batchSamples ?? (isResumed ? undefined : DEFAULT_BATCH_SAMPLES),
     ...{ epochs, seed, shuffle, tail, rank, worldSize, policy, set, memoryBytes: memory, landing, direct },
     ...{ onError, maxSkips, engine, verify, resume, cursorOut, trace, audit },
   };

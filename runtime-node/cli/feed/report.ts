@@ -1,6 +1,8 @@
+import { batchesPerEpoch, type Cursor } from '../../feed/cursor.js';
 import type { Feed } from '../../feed/feed.js';
 import { type FeedSnapshot, type FeedStats, STALL_NAMES } from '../../feed/stats.js';
 import {
+  counted,
   formatCount,
   formatDecimalBytes,
   formatFigure,
@@ -30,8 +32,8 @@ export function openingLines(feed: Feed, policy: FeedStats['policy'], stats: Fee
   const start =
     cursor.epoch > 0 || cursor.batch > 0 ? `, from epoch ${cursor.epoch} batch ${cursor.batch}` : '';
   return [
-    `data set: ${formatCount(manifest.rows)} samples, ${formatDecimalBytes(manifest.totalLength)}; order: ${cursor.order.shuffle}, seed ${cursor.seed}${start}`,
-    `policy: ${policy.preset}; memory: ${formatMemory(stats.memory_budget_bytes)} in ${stats.landing.backend}; engine: ${stats.engine}`,
+    `data set: ${counted(manifest.rows, 'sample')}, ${formatDecimalBytes(manifest.totalLength)}; order: ${cursor.order.shuffle}, seed ${cursor.seed}${start}`,
+    `policy: ${policy.preset}; memory budget: ${formatMemory(stats.memory_budget_bytes)}; engine: ${stats.engine}`,
   ];
 }
 
@@ -55,24 +57,46 @@ export function stallText(stalls: FeedStats['stall_s']): string {
   return causes.map((name) => `${name} ${formatSeconds(stalls[name])}`).join(', ');
 }
 
+/** Where a run stopped before its end, and how to go on from there. */
+export function stoppedText(
+  start: Cursor,
+  { epoch, batch, ...base }: Cursor,
+  cursorFile: string | undefined,
+): { what: string; mend: string } {
+  const isMoved = epoch !== start.epoch || batch !== start.batch;
+  const last = batch > 0 ? [epoch, batch - 1] : [epoch - 1, batchesPerEpoch(base) - 1];
+  const what = isMoved
+    ? `stopped after epoch ${last[0]}, batch ${last[1]}`
+    : `stopped before a batch was consumed (the first would be epoch ${epoch}, batch ${batch})`;
+  const mend = cursorFile
+    ? `go on with --resume ${cursorFile}`
+    : 'start again; give --cursor-out FILE, so that a run can go on where it stopped';
+  return { what, mend };
+}
+
 /** The result for people. */
 export function resultText(stats: FeedStats, cursorFile: string | undefined): string {
-  const pads = stats.padded > 0 ? `, ${formatCount(stats.padded)} pads` : '';
+  const pads = stats.padded > 0 ? `, ${counted(stats.padded, 'pad')}` : '';
+  const dropped =
+    stats.dropped > 0 ? `, ${formatCount(stats.dropped)} of each epoch left out (tail drop)` : '';
   const rows: [string, string][] = [
-    ['samples', `${formatCount(stats.samples)} in ${formatCount(stats.batches)} batches${pads}`],
+    [
+      'samples',
+      `${formatCount(stats.samples)} in ${counted(stats.batches, 'batch', 'batches')}${pads}${dropped}`,
+    ],
     ['bytes', formatDecimalBytes(stats.bytes)],
     ['time', `${formatSeconds(stats.wall_s)}, of CPU ${formatSeconds(stats.cpu_s)}`],
     ['rate', `${formatFigure(stats.samples_per_s)} samples/s, ${formatDecimalBytes(stats.bytes_per_s)}/s`],
     [
       'requests',
-      `${formatCount(stats.requests)} reads (${formatCount(stats.retries)} retries, ${formatCount(stats.hedges)} hedges), ${formatCount(stats.list_requests)} listings`,
+      `${counted(stats.requests, 'read')} (${counted(stats.retries, 'retry', 'retries')}, ${counted(stats.hedges, 'hedge')}), ${counted(stats.list_requests, 'listing')}`,
     ],
     ['stalls', stallText(stats.stall_s)],
   ];
   if (stats.gpu_busy_share !== null) rows.push(['GPU busy', formatShare(stats.gpu_busy_share)]);
   rows.push(
     ['memory', `peak ${formatMemory(stats.memory_peak_bytes)} of ${formatMemory(stats.memory_budget_bytes)}`],
-    ['landing', `${stats.landing.backend}: ${stats.landing.reason}`],
+    ['landing', stats.landing.reason],
     ['run hash', stats.run_hash],
   );
   for (const { key, code, reason } of stats.skipped) rows.push(['skipped', `${key}: ${code}: ${reason}`]);

@@ -1,13 +1,14 @@
 import { AbortedError } from '../../errors.js';
+import type { Cursor } from '../../feed/cursor.js';
 import type { Feed } from '../../feed/feed.js';
 import type { FeedOptions } from '../../feed/options.js';
 import type { FeedStats } from '../../feed/stats.js';
 import { openFeed } from '../../index.js';
 import type { CommandContext } from '../command.js';
-import { formatCount } from '../output/numbers.js';
+import { counted } from '../output/numbers.js';
 import type { Progress } from '../output/progress.js';
-import { emulateStep } from './emulated-step.js';
-import { batchesAhead, openingLines, progressDetail } from './report.js';
+import { EmulatedGpu } from './emulated-step.js';
+import { batchesAhead, openingLines, progressDetail, stoppedText } from './report.js';
 
 /** How batches are used up. */
 export interface Consumption {
@@ -16,36 +17,75 @@ export interface Consumption {
   readonly stopAfterBatches: number | undefined;
 }
 
-/** Opens the feed, uses up its batches, closes it; whatever happens, everything is closed and the cursor written. */
+/** How a run ended. */
+export interface FeedRun {
+  readonly stats: FeedStats;
+  /** Where it began. */
+  readonly start: Cursor;
+  /** What the signal that ended it gave as its reason; null where it came to its end. */
+  readonly stopped: AbortedError | null;
+}
+
+/**
+ * Opens the feed, uses up its batches, closes it; whatever happens, everything is closed and the cursor written.
+ * @throws AbortedError where the signal came before the feed was open; a run that is ended later has come to something
+ */
 export async function runFeed(
   options: FeedOptions,
   consumption: Consumption,
-  { signal, log, stderr }: CommandContext,
-): Promise<FeedStats> {
-  const listing = stderr.progress('listing');
-  const onListed = (objects: number): void =>
-    listing.update({ done: objects, total: 0, detail: `${formatCount(objects)} objects` });
-  const opened = openFeed({ ...options, signal, logger: log, onListed });
-  const feed = await opened.finally(() => listing.stop());
+  context: CommandContext,
+): Promise<FeedRun> {
+  const { signal, log, stderr } = context;
+  const feed = await open(options, context);
+  const start = feed.cursor;
   const progress = stderr.progress('feeding');
+  let stopped: AbortedError | null = null;
   try {
     const first = feed.stats();
     for (const line of openingLines(feed, first.policy, first)) log.info(line);
-    await consume(feed, consumption, runLength(feed, options, consumption), progress, signal);
+    await consume(feed, consumption, runLength(feed, consumption), progress, signal);
+  } catch (error) {
+    if (!(error instanceof AbortedError)) {
+      progress.stop();
+      if (options.cursorOut !== undefined) {
+        const { what, mend } = stoppedText(start, feed.cursor, options.cursorOut);
+        log.warn(`${what}; ${mend}`);
+      }
+      throw error;
+    }
+    stopped = error;
   } finally {
     progress.stop();
     await feed.close();
   }
-  return feed.stats();
+  return { stats: feed.stats(), start, stopped };
 }
 
-function runLength(feed: Feed, options: FeedOptions, { stopAfterBatches }: Consumption): number {
-  const { epoch, batch, order, global_batch_samples: globalBatchSamples } = feed.cursor;
+async function open(options: FeedOptions, { signal, log, stderr }: CommandContext): Promise<Feed> {
+  const listing = stderr.progress('listing');
+  const onListed = (objects: number): void =>
+    listing.update({ done: objects, total: 0, detail: counted(objects, 'object') });
+  try {
+    return await openFeed({ ...options, signal, logger: log, onListed });
+  } catch (error) {
+    if (!signal.aborted) throw error;
+    throw new AbortedError(
+      error,
+      'interrupted before the feed was open: nothing was started',
+      'run it again',
+    );
+  } finally {
+    listing.stop();
+  }
+}
+
+function runLength(feed: Feed, { stopAfterBatches }: Consumption): number {
+  const { epoch, batch, epochs = 1, order, global_batch_samples: globalBatchSamples } = feed.cursor;
   const ahead = batchesAhead({
     samples: feed.manifest.rows,
     globalBatchSamples,
     tail: order.tail,
-    epochs: options.epochs ?? 1,
+    epochs,
     epoch,
     batch,
   });
@@ -59,13 +99,14 @@ async function consume(
   progress: Progress,
   signal: AbortSignal,
 ): Promise<void> {
+  const gpu = new EmulatedGpu(stepTime, signal);
   let done = 0;
   const show = (): void => progress.update({ done, total, detail: progressDetail(feed.snapshot()) });
   // Also while a batch is awaited: a stalled run must be seen to stall.
   const redraw = setInterval(show, 200);
   try {
     for (let batch = await feed.next(); batch !== null; batch = await feed.next()) {
-      const busyNs = await emulateStep(stepTime, signal);
+      const busyNs = await gpu.step();
       if (busyNs > 0) feed.busy(busyNs);
       // A step that was cut short is not done: its batch stays unconsumed, and is seen again.
       if (signal.aborted) throw new AbortedError(signal.reason);

@@ -2,12 +2,12 @@ import { existsSync } from 'node:fs';
 import { writeManifest } from '../../manifest/arrow-file.js';
 import { describeManifest, type ManifestDescription } from '../../manifest/describe.js';
 import { type ListingNotes, listManifest } from '../../manifest/index-objects.js';
+import { noteLines } from '../../manifest/listing-notes.js';
 import { parseS3Url, type S3Options } from '../../s3/location.js';
 import { openStore } from '../../s3/store.js';
 import type { CommandContext, CommandResult } from '../command.js';
-import { formatCount, formatDecimalBytes, formatFigure, formatSeconds } from '../output/numbers.js';
+import { counted, formatCount, formatDecimalBytes, formatFigure, formatSeconds } from '../output/numbers.js';
 import { facts } from '../output/table.js';
-import { noteLines } from './notes.js';
 
 /** Lists a prefix and writes its manifest, one object a sample. */
 export async function indexObjects(
@@ -45,7 +45,7 @@ async function listWithProgress(
   const beginMs = performance.now();
   const onProgress = ({ objects, pages }: { objects: number; pages: number }): void => {
     const rate = (objects * 1000) / Math.max(1, performance.now() - beginMs);
-    const detail = `${formatCount(objects)} objects  ${formatCount(pages)} pages  ${formatFigure(rate)}/s`;
+    const detail = `${counted(objects, 'object')}  ${counted(pages, 'page')}  ${formatFigure(rate)}/s`;
     progress.update({ done: objects, total: 0, detail });
   };
   try {
@@ -91,7 +91,7 @@ function result(
       manifest.labels === 0 ? 'none' : `${formatCount(manifest.labels)}, from the folder of each key`,
     ],
     ['data set', manifest.datasetHash],
-    ['time', `${formatSeconds(call.seconds)}, ${formatCount(call.listRequests)} list requests`],
+    ['time', `${formatSeconds(call.seconds)}, ${counted(call.listRequests, 'list request')}`],
   ]);
   return { document, text };
 }

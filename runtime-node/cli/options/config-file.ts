@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { ConfigError } from '../../errors.js';
+import { fileProblem } from '../../file-problem.js';
 
 /**
  * A JSON object from a file that the caller named.
@@ -39,7 +40,7 @@ function readText(file: string, what: string): string {
   } catch (error) {
     throw new ConfigError(
       'bad_file',
-      `${file}: the ${what} cannot be read (${(error as Error).message})`,
+      `${file}: the ${what} cannot be read: ${fileProblem(error)}`,
       'check the path',
       {
         file,

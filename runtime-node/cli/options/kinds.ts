@@ -64,6 +64,19 @@ export function textOr(placeholder: string, initial: string, words: Words): Opti
   return spec(kind, placeholder, initial, words);
 }
 
+/** Words, one after each flag or several with commas between: `--pipeline os2g --pipeline relay`, `a,b` in a variable. */
+export function list(placeholder: string, words: Words): OptionSpec<readonly string[] | undefined> {
+  const wanted = `a list of ${placeholder}s`;
+  const kind: Kind<readonly string[] | undefined> = {
+    fromText: (value, where) => value.split(',').map((word) => nonEmpty(word.trim(), where, wanted)),
+    fromJson: (value, where) =>
+      Array.isArray(value)
+        ? value.map((word) => nonEmpty(word, where, wanted))
+        : refuse(where, value, wanted),
+  };
+  return { ...spec(kind, placeholder, undefined, words), repeatable: true };
+}
+
 export function choice<const W extends string>(
   choices: readonly W[],
   initial: NoInfer<W>,

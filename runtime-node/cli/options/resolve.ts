@@ -1,6 +1,6 @@
 import { ConfigError } from '../../errors.js';
+import { didYouMean } from '../../nearest.js';
 import { readJsonObject } from './config-file.js';
-import { didYouMean } from './nearest.js';
 import { type OptionSpec, type OptionTable, type OptionValues, optionName, variableName } from './spec.js';
 
 /** What the command line held, as commander collected it: text, repeated text, or `true` for a switch. */
@@ -55,6 +55,7 @@ function fromFlag(spec: OptionSpec<unknown>, raw: unknown, where: string): unkno
   if (raw === true) return true;
   const texts = Array.isArray(raw) ? raw.map(String) : [String(raw)];
   const values = texts.map((text) => spec.fromText(text, where));
+  if (spec.repeatable && !spec.merge) return values.flat();
   return spec.merge ? values.reduce((lower, higher) => spec.merge?.(higher, lower)) : values.at(-1);
 }
 

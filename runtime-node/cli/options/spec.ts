@@ -11,7 +11,7 @@ export interface OptionSpec<T> {
   readonly initial: T;
   /** One letter, as in `-o`. */
   readonly short?: string;
-  /** May be given several times. */
+  /** May be given several times: the values merge, or, without `merge`, are lists that make one. */
   readonly repeatable: boolean;
   /** From the command line or a variable. @throws ConfigError `bad_option` that names `where` and the range. */
   fromText(text: string, where: string): T;

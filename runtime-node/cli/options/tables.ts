@@ -1,6 +1,8 @@
-import { DEFAULT_MEMORY_BYTES, jobRange, ON_ERRORS, TAILS } from '../../policy/job.js';
+import { PROFILES } from '../../../simulator/profiles/index.js';
+import { PIPELINE_NAMES } from '../../../simulator/scenario/types.js';
+import { DEFAULT_MAX_SKIPS, DEFAULT_MEMORY_BYTES, jobRange, ON_ERRORS, TAILS } from '../../policy/job.js';
 import { PRESET_NAMES } from '../../policy/settings.js';
-import { bytes, choice, count, durationNs, flag, seed, text, textOr, unset } from './kinds.js';
+import { bytes, choice, count, durationNs, flag, list, seed, text, textOr, unset } from './kinds.js';
 import { settings } from './settings.js';
 
 const MAX_COUNT = 2 ** 31 - 1;
@@ -36,11 +38,16 @@ export const S3_OPTIONS = {
     meaning: 'S3 endpoint; default: AWS_ENDPOINT_URL_S3, shared files, or AWS itself',
   }),
   region: text('name', { meaning: 'region; default: AWS_REGION or the profile' }),
-  profile: text('name', { meaning: 'profile of the shared AWS files; default: AWS_PROFILE' }),
+  profile: text('name', {
+    meaning: 'profile of the shared AWS files, with its endpoint, region and CA bundle; default: AWS_PROFILE',
+  }),
   anonymous: flag({ meaning: 'no credentials: a public bucket' }),
   requesterPays: flag({ meaning: 'accept the charges of a requester-pays bucket' }),
   pathStyle: flag({ meaning: 'bucket in the path; found out for IP addresses, localhost and dotted names' }),
-  caBundle: text('file', { meaning: 'PEM file with the private CA of the endpoint; default: AWS_CA_BUNDLE' }),
+  caBundle: text('file', {
+    meaning:
+      'PEM file with the private CA of the endpoint; default: AWS_CA_BUNDLE or ca_bundle of the profile',
+  }),
 };
 
 export const INDEX_OPTIONS = {
@@ -60,7 +67,10 @@ export const FEED_OPTIONS = {
     count(rangeOf('batch-samples'), DEFAULT_BATCH_SAMPLES, { meaning: 'samples of a batch, for each rank' }),
     `${DEFAULT_BATCH_SAMPLES}, ${OR_CURSOR}`,
   ),
-  epochs: count(rangeOf('epochs'), 1, { meaning: 'epochs of the whole run, also when it resumes' }),
+  epochs: unset(
+    count(rangeOf('epochs'), 1, { meaning: 'epochs of the whole run, also when it resumes' }),
+    `1, ${OR_CURSOR}`,
+  ),
   seed: unset(seed({ meaning: 'seed of the order' }), `0, ${OR_CURSOR}`),
   shuffle: unset(
     choice(['none', 'sample', 'block'], 'sample', { meaning: 'order of an epoch' }),
@@ -86,20 +96,37 @@ export const FEED_OPTIONS = {
     meaning: 'whether the host CPU is to be kept out of the path',
   }),
   stepTime: durationNs({ min: 0, max: 24 * HOUR_NS }, 0, {
-    meaning: 'emulated compute of one batch',
+    meaning:
+      'emulated compute of one batch; gpu_busy_share is its part of the time since the first batch was asked for',
     defaultText: 'none',
   }),
   onError: choice(ON_ERRORS, 'fail', {
     meaning: 'when a sample cannot be read: end the run, or leave a hole',
   }),
-  maxSkips: count(rangeOf('max-skips'), 0, { meaning: 'most samples to skip under --on-error skip' }),
+  maxSkips: unset(
+    count(rangeOf('max-skips'), DEFAULT_MAX_SKIPS, {
+      meaning: 'most samples to skip under --on-error skip, all epochs together; one more ends the run',
+    }),
+    String(DEFAULT_MAX_SKIPS),
+  ),
   stopAfterBatches: unset(
     count({ min: 1, max: MAX_COUNT }, 1, { meaning: 'end when this process delivered so many' }),
   ),
-  cursorOut: text('file', { meaning: 'keep the cursor of what was consumed in this file' }),
-  resume: text('file', { meaning: 'go on from the cursor in this file' }),
-  trace: text('file', { meaning: 'record the events of the core, for `os2g replay`' }),
-  audit: text('file', { meaning: 'write every delivered sample with its SHA-256, one JSON line a batch' }),
+  cursorOut: text('file', {
+    meaning:
+      "keep the cursor of what was consumed in this file; another run's cursor in it is kept as FILE.previous",
+  }),
+  resume: text('file', {
+    meaning:
+      'go on from the cursor in this file; if it is the file of --cursor-out and not there yet, start at the beginning',
+  }),
+  trace: text('file', {
+    meaning: 'record the events of the core, for `os2g replay`; replaces a trace, and no other file',
+  }),
+  audit: text('file', {
+    meaning:
+      'write every delivered sample with its SHA-256, one JSON line a batch; replaces an audit (with --resume adds to it), and no other file',
+  }),
   engine: choice(['auto', 'native', 'portable'], 'auto', {
     meaning: 'GET engine; this version has the portable one',
   }),
@@ -111,6 +138,38 @@ export const FEED_OPTIONS = {
   }),
 };
 
+export const SIMULATE_OPTIONS = {
+  profile: text('name', {
+    meaning: `machine, store and client costs that fill in what the scenario leaves open (${PROFILES.map(({ name }) => name).join(', ')})`,
+    defaultText: "the scenario's, else paper",
+  }),
+  pipeline: list('name', {
+    meaning: `pipelines to run (${PIPELINE_NAMES.join(', ')})`,
+    defaultText: "the scenario's",
+  }),
+  policy: text('name|file', {
+    meaning: `preset (${PRESET_NAMES.join(', ')}) or policy file (.json) instead of the scenario's`,
+    defaultText: "the scenario's",
+  }),
+  set: settings('change a setting of the policy; `os2g feed --help-settings` prints all'),
+  nodes: unset(
+    count({ min: 1, max: 65_536 }, 1, {
+      meaning: 'nodes that share the store, each with the GPUs of the scenario',
+    }),
+    "the scenario's",
+  ),
+  seed: unset(
+    count({ min: 0, max: Number.MAX_SAFE_INTEGER }, 0, { meaning: 'seed of the order and of all draws' }),
+    "the scenario's",
+  ),
+  trace: text('file', { meaning: 'record the events of the core of one pipeline, for `os2g replay`' }),
+  timeline: text('file', { meaning: 'write a timeline that https://ui.perfetto.dev opens' }),
+  report: text('file', { meaning: 'write an HTML page with charts and every assumption; it loads nothing' }),
+};
+
 export const REPLAY_OPTIONS = {
-  host: choice(['node', 'wasi', 'wasmtime'], 'node', { meaning: 'what runs the core' }),
+  host: choice(['node', 'wasi', 'wasmtime'], 'node', {
+    meaning:
+      'what runs the WASI build of the core; wasmtime is the command, or the package of the Python that OS2G_PYTHON names',
+  }),
 };

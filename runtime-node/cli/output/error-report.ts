@@ -33,15 +33,16 @@ export function asOs2gError(thrown: unknown): Os2gError {
 
 export function errorReport(thrown: unknown, debug: boolean): ErrorReport {
   const error = asOs2gError(thrown);
-  const lines = [`error: ${error.message}`];
+  const told = error.told('command');
+  const lines = [`error: ${told.message}`];
   for (const [field, title] of SHOWN) {
     const value = error.context[field];
-    if (value !== undefined && !error.message.includes(String(value))) lines.push(`  ${title}: ${value}`);
+    if (value !== undefined && !told.message.includes(String(value))) lines.push(`  ${title}: ${value}`);
   }
-  lines.push(`  to mend it: ${error.mend}`);
+  lines.push(`  to mend it: ${told.mend}`);
   if (debug) lines.push(stackOf(error));
   return {
-    document: { schema: 'os2g.error/1', error: error.toJSON() },
+    document: { schema: 'os2g.error/1', error: told },
     text: lines.join('\n'),
     exitCode: error.exitCode,
   };

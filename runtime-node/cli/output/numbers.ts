@@ -3,6 +3,11 @@ export function formatCount(value: number): string {
   return Math.round(value).toLocaleString('en-US');
 }
 
+/** `1 batch`, `2 batches`: a count with its noun. */
+export function counted(count: number, singular: string, plural = `${singular}s`): string {
+  return `${formatCount(count)} ${count === 1 ? singular : plural}`;
+}
+
 /** Three significant digits, or whole where it is large. */
 export function formatFigure(value: number): string {
   if (!Number.isFinite(value)) return '-';
@@ -35,6 +40,14 @@ export function formatMemory(bytes: number): string {
 
 export function formatShare(share: number): string {
   return Number.isFinite(share) ? `${(share * 100).toFixed(1)} %` : '-';
+}
+
+/** A relative change: `+12.3 %`, `-4.0 %`. */
+export function formatChange(change: number): string {
+  if (!Number.isFinite(change)) return '-';
+  const text = (change * 100).toFixed(1);
+  if (Number(text) === 0) return '0.0 %';
+  return `${change > 0 ? '+' : ''}${text} %`;
 }
 
 export function formatSeconds(seconds: number): string {

@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
 import { closeSync, openSync } from 'node:fs';
 import { ConfigError } from '../../errors.js';
+import { fileProblem } from '../../file-problem.js';
 
 const KEPT_STDERR = 4_000;
 
@@ -40,14 +41,9 @@ function openInput(file: string): number {
   try {
     return openSync(file, 'r');
   } catch (cause) {
-    throw new ConfigError(
-      'bad_file',
-      `${file} cannot be read: ${(cause as Error).message}`,
-      'check the path',
-      {
-        file,
-        cause,
-      },
-    );
+    throw new ConfigError('bad_file', `${file} cannot be read: ${fileProblem(cause)}`, 'check the path', {
+      file,
+      cause,
+    });
   }
 }

@@ -2,7 +2,8 @@ import { fileURLToPath } from 'node:url';
 import { z } from 'zod';
 import { Core, corePath } from '../../core.js';
 import { Os2gError } from '../../errors.js';
-import { readTrace, replayTrace } from '../../feed/replay.js';
+import { readTrace, replayTrace, type Trace, withoutSteps } from '../../feed/replay.js';
+import { schemaProblem } from '../../schema-problem.js';
 import type { CommandContext } from '../command.js';
 import { type ChildEnd, runChild } from './child.js';
 import { findWasmtime, noWasmtime, wasmtimeCall } from './wasmtime.js';
@@ -19,27 +20,50 @@ const outcomeSchema = z.object({
   events: z.int().min(0),
   steps: z.int().min(0),
   truncated: z.boolean(),
+  first_difference: z.int().min(0).nullable(),
 });
 
-/** What a replay came to; the same in every host. */
-export type ReplayOutcome = z.infer<typeof outcomeSchema>;
+type HostOutcome = z.infer<typeof outcomeSchema>;
 
-/** Runs a trace through the core. @throws ConfigError for a file that is no trace, or a host that is not there. */
+/** What a replay came to, and which binaries it is about. */
+export interface ReplayOutcome extends HostOutcome {
+  /** SHA-256 of the binary that ran. */
+  readonly core_sha256: string;
+  /** SHA-256 of the binary that recorded the trace. */
+  readonly recorded_core_sha256: string;
+}
+
+/**
+ * Runs a trace through the core: in every host through the same binary, the WASI build. (`OS2G_CORE` names another one, for the
+ * host `node` only: the others need WASI.)
+ * @throws ConfigError for a file that is no trace, or a host that is not there.
+ */
 export async function replay(trace: string, host: Host, context: CommandContext): Promise<ReplayOutcome> {
   // Also where another host runs it: what is wrong with the file is told by one reader.
   const opened = readTrace(trace);
-  if (host === 'node') return replayTrace(await Core.load(), opened);
-  for (const _step of opened.steps()) break;
-  return host === 'wasi' ? underWasi(trace, context) : underWasmtime(trace, context);
+  const recorded_core_sha256 = opened.header.coreSha256;
+  const core = await Core.load(host === 'node' && context.env.OS2G_CORE ? undefined : 'wasi');
+  const run = (): HostOutcome | Promise<HostOutcome> => {
+    if (host === 'node') return replayTrace(core, opened);
+    if (!hasStep(opened)) throw withoutSteps(opened);
+    return host === 'wasi' ? underWasi(trace, context) : underWasmtime(trace, context);
+  };
+  return { ...(await run()), core_sha256: core.sha256, recorded_core_sha256 };
 }
 
-async function underWasi(trace: string, { signal }: CommandContext): Promise<ReplayOutcome> {
+/** Looks no further than the first step, and closes the file. */
+function hasStep(trace: Trace): boolean {
+  for (const _step of trace.steps()) return true;
+  return false;
+}
+
+async function underWasi(trace: string, { signal }: CommandContext): Promise<HostOutcome> {
   const script = fileURLToPath(new URL('./wasi-child.js', import.meta.url));
   const args = ['--no-warnings', script, corePath('wasi')];
   return outcomeOf(await runChild(process.execPath, args, { stdinFile: trace, signal }), 'node:wasi');
 }
 
-async function underWasmtime(trace: string, { env, signal }: CommandContext): Promise<ReplayOutcome> {
+async function underWasmtime(trace: string, { env, signal }: CommandContext): Promise<HostOutcome> {
   const found = await findWasmtime(env);
   if (!found) throw noWasmtime();
   const { command, args, stdin } = wasmtimeCall(found, corePath('wasi'), trace);
@@ -50,7 +74,7 @@ async function underWasmtime(trace: string, { env, signal }: CommandContext): Pr
 }
 
 /** The one JSON line that the module prints. */
-function outcomeOf(end: ChildEnd, host: string): ReplayOutcome {
+function outcomeOf(end: ChildEnd, host: string): HostOutcome {
   const failed = (what: string): Os2gError =>
     new Os2gError('replay_failed', `the replay under ${host} ${what}`, 'try --host node, which says more', {
       bodyStart: (end.stderr || end.stdout).slice(0, 200),
@@ -65,6 +89,6 @@ function outcomeOf(end: ChildEnd, host: string): ReplayOutcome {
   }
   const parsed = outcomeSchema.safeParse(line);
   if (!parsed.success)
-    throw failed(`printed a document that is not a result: ${parsed.error.issues[0]?.message}`);
+    throw failed(`printed a document that is not a result: ${schemaProblem(line, parsed.error)}`);
   return parsed.data;
 }

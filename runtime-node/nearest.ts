@@ -1,4 +1,4 @@
-import { distance } from '../../policy/resolve.js';
+import { distance } from './policy/resolve.js';
 
 /** The words that a mistyped one may have meant, nearest first; at most three. */
 export function nearest(word: string, words: readonly string[]): string[] {

@@ -1,0 +1,34 @@
+/** What to do where a port answers, and not in HTTP. */
+export const NOT_HTTP_MEND =
+  'check host and port of --endpoint, and whether it is to begin with https:// instead of http://';
+
+const CA_MEND =
+  "if the store's certificate is signed by a private CA, give its bundle with --ca-bundle or AWS_CA_BUNDLE";
+const ENDPOINT_MEND = 'check host and port of --endpoint, and what stands between here and the store';
+
+/** Why TLS with a store failed, in one line, and the mend. */
+export interface TlsFailure {
+  readonly what: string;
+  readonly mend: string;
+}
+
+/**
+ * From the code and the message of a socket's error. OpenSSL's own errors come as EPROTO with a line of its source in the
+ * message: `write EPROTO 00A8C5:error:0A00010B:SSL routines:ssl3_get_record:wrong version number:../ssl3_record.c:354:`.
+ */
+export function tlsFailure(code: string, message: string): TlsFailure {
+  const reason = /SSL routines:[^:]*:([^:\n]+)/.exec(message)?.[1]?.trim();
+  if (reason === undefined) {
+    const isOfCertificate = !/^(?:ERR_|EPROTO)/.test(code) || code === 'ERR_TLS_CERT_ALTNAME_INVALID';
+    const said = message.includes(code) || code === '' ? message : `${message} (${code})`;
+    return { what: said, mend: isOfCertificate ? CA_MEND : ENDPOINT_MEND };
+  }
+  // The first bytes of a plain answer, taken for a TLS record.
+  if (/wrong version number|packet length too long|http request/.test(reason)) {
+    return {
+      what: 'this port speaks http, not https',
+      mend: 'begin --endpoint with http://, or give the port of https',
+    };
+  }
+  return { what: `${reason} (${code})`, mend: ENDPOINT_MEND };
+}

@@ -1,0 +1,282 @@
+import * as layout from '../assembly/layout.js';
+import { codeOf, KIND_RESUME, KIND_STEP_END } from './engine/codes.js';
+import type { EventQueue } from './engine/event-queue.js';
+import { HostWork } from './host-work.js';
+import type { Machine } from './machine.js';
+import type { Observer } from './observer.js';
+import type { ReadingPlan } from './reading-plan.js';
+import type { Cores } from './stations/cores.js';
+
+/** Who feeds the trainers. */
+export interface Feeder {
+  /** A GPU's batch was computed: its memory is free. */
+  consumed(node: number, gpu: number, batch: number): void;
+  /** The node's trainer wants the batch with this number next; comes before `waiting`. */
+  asked(node: number, batch: number): void;
+  /** A GPU is idle and its next batch is not there. Until `delivered` the feeder charges the wait. */
+  waiting(node: number, gpu: number): void;
+}
+
+/**
+ * The trainers: all GPUs of a node compute a step together when each has its batch and the host's work on it is done. Batches of a
+ * GPU are counted over the whole run: number b is step `b % steps` of epoch `floor(b / steps)`.
+ */
+export class Trainer {
+  readonly stallNs = new Float64Array(layout.STALL_CAUSES);
+  /** Compute of all GPUs, ns. */
+  busyNs = 0;
+  bytesDelivered = 0;
+  samples = 0;
+  padded = 0;
+  /** Bytes of the batches of each epoch, all nodes together. */
+  readonly epochBytes: Float64Array;
+  /** Bytes of the last step of every epoch, all GPUs together. */
+  lastStepBytes = 0;
+  /** Bytes of the first step, by node. */
+  readonly firstStepBytes: Float64Array;
+  /** End of each epoch, by node: node * epochs + epoch. */
+  readonly epochEndNs: Float64Array;
+  readonly nodeBusyNs: Float64Array;
+  readonly #machine: Machine;
+  readonly #plan: ReadingPlan;
+  readonly #queue: EventQueue;
+  readonly #feeder: Feeder;
+  readonly #observer: Observer | null;
+  readonly #hostWork: HostWork | null;
+  readonly #lastBatch: number;
+  readonly #checkpointEvery: number;
+  readonly #checkpointNs: number;
+  // By GPU, all nodes: batches that came, whose host work is done, that were computed; when the last of each came.
+  readonly #delivered: Uint32Array;
+  readonly #ready: Uint32Array;
+  readonly #deliveredNs: Float64Array;
+  readonly #readyNs: Float64Array;
+  // By node.
+  readonly #step: Uint32Array;
+  readonly #isComputing: Uint8Array;
+  readonly #idleSinceNs: Float64Array;
+  readonly #stepStartNs: Float64Array;
+  #nodesLeft: number;
+
+  constructor(
+    machine: Machine,
+    plan: ReadingPlan,
+    queue: EventQueue,
+    hostCores: readonly Cores[],
+    feeder: Feeder,
+    observer: Observer | null,
+  ) {
+    this.#machine = machine;
+    this.#plan = plan;
+    this.#queue = queue;
+    this.#feeder = feeder;
+    this.#observer = observer;
+    const { nodes, gpus } = machine;
+    const { checkpoint } = machine.scenario.training;
+    this.#checkpointEvery = checkpoint?.every_batches ?? 0;
+    this.#checkpointNs = Math.round((checkpoint?.pause_s ?? 0) * 1e9);
+    this.#lastBatch = plan.epochs * plan.steps;
+    this.epochBytes = new Float64Array(plan.epochs);
+    this.epochEndNs = new Float64Array(nodes * plan.epochs);
+    this.firstStepBytes = new Float64Array(nodes);
+    this.nodeBusyNs = new Float64Array(nodes);
+    this.#delivered = new Uint32Array(nodes * gpus);
+    this.#ready = new Uint32Array(nodes * gpus);
+    this.#deliveredNs = new Float64Array(nodes * gpus);
+    this.#readyNs = new Float64Array(nodes * gpus);
+    this.#step = new Uint32Array(nodes);
+    this.#isComputing = new Uint8Array(nodes);
+    this.#idleSinceNs = new Float64Array(nodes);
+    this.#stepStartNs = new Float64Array(nodes);
+    this.#nodesLeft = nodes;
+    this.#hostWork =
+      machine.hostWorkNs > 0
+        ? new HostWork(machine, queue, hostCores, (node, gpu) => this.#isReady(node, gpu))
+        : null;
+  }
+
+  get isOver(): boolean {
+    return this.#nodesLeft === 0;
+  }
+
+  /** When the node's last step ended. */
+  endNs(node: number): number {
+    return this.epochEndNs[(node + 1) * this.#plan.epochs - 1]!;
+  }
+
+  /** Batches of a GPU that were computed. */
+  computed(node: number): number {
+    return this.#step[node]!;
+  }
+
+  /** Compute of a node's GPUs up to now, ns. */
+  busyAt(node: number): number {
+    if (!this.#isComputing[node]) return this.nodeBusyNs[node]!;
+    let leftNs = 0;
+    for (let gpu = 0; gpu < this.#machine.gpus; gpu++) {
+      leftNs += Math.max(0, this.#stepStartNs[node]! + this.#computeNs(node, gpu) - this.#queue.nowNs);
+    }
+    return this.nodeBusyNs[node]! - leftNs;
+  }
+
+  start(): void {
+    for (let node = 0; node < this.#machine.nodes; node++) this.#askNext(node);
+  }
+
+  /** A GPU's next batch came. */
+  delivered(node: number, gpu: number, bytes: number): void {
+    const at = node * this.#machine.gpus + gpu;
+    const batch = this.#skipEmpty(node, gpu, this.#delivered[at]!);
+    const rank = at;
+    const step = batch % this.#plan.steps;
+    const epoch = (batch - step) / this.#plan.steps;
+    const samples = this.#plan.shareLength(rank, step);
+    const pads = this.#plan.pads(rank, step);
+    this.#delivered[at] = batch + 1;
+    this.samples += samples - pads;
+    this.padded += pads;
+    this.bytesDelivered += bytes;
+    this.epochBytes[epoch]! += bytes;
+    if (step === this.#plan.steps - 1) this.lastStepBytes += bytes;
+    if (batch === 0) this.firstStepBytes[node]! += bytes;
+    if (batch === this.#step[node] && !this.#isComputing[node]) this.#deliveredNs[at] = this.#queue.nowNs;
+    if (this.#observer?.delivered) {
+      const idle = batch === this.#step[node] && !this.#isComputing[node];
+      const waitedNs = idle ? this.#queue.nowNs - this.#idleSinceNs[node]! : 0;
+      this.#observer.delivered(node, gpu, epoch, step, this.#queue.nowNs, waitedNs);
+    }
+    if (this.#hostWork) this.#hostWork.add(node, gpu, samples);
+    else this.#isReady(node, gpu);
+  }
+
+  happened(kind: number, node: number): void {
+    if (kind === KIND_STEP_END) return this.#stepEnds(node);
+    if (kind === KIND_RESUME) return this.#resume(node);
+    this.#hostWork!.sampleDone(node);
+  }
+
+  /** A share without samples has no batch: it counts as come and ready. */
+  #skipEmpty(node: number, gpu: number, batch: number): number {
+    const rank = node * this.#machine.gpus + gpu;
+    let next = batch;
+    while (next < this.#lastBatch && this.#plan.shareLength(rank, next % this.#plan.steps) === 0) next++;
+    return next;
+  }
+
+  #isReady(node: number, gpu: number): void {
+    const at = node * this.#machine.gpus + gpu;
+    const batch = this.#skipEmpty(node, gpu, this.#ready[at]!);
+    this.#ready[at] = batch + 1;
+    if (batch === this.#step[node] && !this.#isComputing[node]) {
+      this.#readyNs[at] = this.#queue.nowNs;
+      this.#tryStep(node);
+    }
+  }
+
+  #hasShare(node: number, gpu: number): boolean {
+    return this.#plan.shareLength(node * this.#machine.gpus + gpu, this.#step[node]! % this.#plan.steps) > 0;
+  }
+
+  #tryStep(node: number): void {
+    if (this.#isComputing[node]) return;
+    const { gpus } = this.#machine;
+    const step = this.#step[node]!;
+    for (let gpu = 0; gpu < gpus; gpu++) {
+      if (this.#ready[node * gpus + gpu]! <= step && this.#hasShare(node, gpu)) return;
+    }
+    const nowNs = this.#queue.nowNs;
+    let longestNs = 0;
+    for (let gpu = 0; gpu < gpus; gpu++) {
+      this.#chargeIdle(node, gpu, nowNs);
+      longestNs = Math.max(longestNs, this.#computeNs(node, gpu));
+    }
+    for (let gpu = 0; gpu < gpus; gpu++) this.#busy(node, gpu, longestNs);
+    this.#isComputing[node] = 1;
+    this.#stepStartNs[node] = nowNs;
+    this.#queue.push(nowNs + longestNs, codeOf(KIND_STEP_END, node));
+  }
+
+  #computeNs(node: number, gpu: number): number {
+    const rank = node * this.#machine.gpus + gpu;
+    const samples = this.#plan.shareLength(rank, this.#step[node]! % this.#plan.steps);
+    return Math.round((samples * 1e9) / this.#machine.scenario.training.gpu_samples_per_s);
+  }
+
+  /** A GPU with less to compute than the others waits for them at the end of the step. */
+  #busy(node: number, gpu: number, longestNs: number): void {
+    const computeNs = this.#computeNs(node, gpu);
+    this.busyNs += computeNs;
+    this.nodeBusyNs[node]! += computeNs;
+    this.stallNs[layout.STALL_BARRIER]! += longestNs - computeNs;
+  }
+
+  /** From the moment when the batch was there: first the host's work on it, then the other GPUs. */
+  #chargeIdle(node: number, gpu: number, startNs: number): void {
+    const at = node * this.#machine.gpus + gpu;
+    const sinceNs = this.#idleSinceNs[node]!;
+    if (!this.#hasShare(node, gpu)) {
+      this.stallNs[layout.STALL_BARRIER]! += startNs - sinceNs;
+      return;
+    }
+    const deliveredNs = Math.max(sinceNs, this.#deliveredNs[at]!);
+    const readyNs = Math.max(sinceNs, this.#readyNs[at]!);
+    this.stallNs[layout.STALL_HOST_WORK]! += readyNs - deliveredNs;
+    this.stallNs[layout.STALL_BARRIER]! += startNs - readyNs;
+  }
+
+  #stepEnds(node: number): void {
+    const { gpus } = this.#machine;
+    const nowNs = this.#queue.nowNs;
+    const batch = this.#step[node]!;
+    const step = batch % this.#plan.steps;
+    this.#isComputing[node] = 0;
+    this.#idleSinceNs[node] = nowNs;
+    if (this.#observer?.step) this.#tellStep(node, batch);
+    for (let gpu = 0; gpu < gpus; gpu++)
+      if (this.#hasShare(node, gpu)) this.#feeder.consumed(node, gpu, batch);
+    this.#step[node] = batch + 1;
+    if (step === this.#plan.steps - 1) {
+      this.epochEndNs[node * this.#plan.epochs + (batch - step) / this.#plan.steps] = nowNs;
+    }
+    if (batch + 1 === this.#lastBatch) {
+      this.#nodesLeft--;
+      return;
+    }
+    if (this.#checkpointEvery > 0 && (batch + 1) % this.#checkpointEvery === 0) {
+      // A pause is idle time of the trainer's own making.
+      this.stallNs[layout.STALL_HOST_WORK]! += this.#checkpointNs * gpus;
+      this.#isComputing[node] = 1;
+      this.#queue.push(nowNs + this.#checkpointNs, codeOf(KIND_RESUME, node));
+      return;
+    }
+    this.#askNext(node);
+  }
+
+  #resume(node: number): void {
+    this.#isComputing[node] = 0;
+    this.#idleSinceNs[node] = this.#queue.nowNs;
+    this.#askNext(node);
+  }
+
+  #askNext(node: number): void {
+    const { gpus } = this.#machine;
+    const step = this.#step[node]!;
+    const nowNs = this.#queue.nowNs;
+    this.#feeder.asked(node, step);
+    for (let gpu = 0; gpu < gpus; gpu++) {
+      const at = node * gpus + gpu;
+      if (!this.#hasShare(node, gpu)) continue;
+      // Charges begin now where the batch, or the work on it, is there already.
+      if (this.#delivered[at]! > step) this.#deliveredNs[at] = nowNs;
+      else this.#feeder.waiting(node, gpu);
+      if (this.#ready[at]! > step) this.#readyNs[at] = nowNs;
+    }
+    this.#tryStep(node);
+  }
+
+  #tellStep(node: number, batch: number): void {
+    const step = batch % this.#plan.steps;
+    const epoch = (batch - step) / this.#plan.steps;
+    this.#observer!.step!(node, epoch, step, this.#stepStartNs[node]!, this.#queue.nowNs);
+  }
+}

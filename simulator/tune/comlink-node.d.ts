@@ -1,0 +1,7 @@
+/** Comlink ships this module without types for ECMAScript modules. */
+declare module 'comlink/dist/esm/node-adapter.mjs' {
+  import type { MessagePort, Worker } from 'node:worker_threads';
+  import type { Endpoint } from 'comlink';
+
+  export default function nodeEndpoint(thread: MessagePort | Worker): Endpoint;
+}
