@@ -24,7 +24,8 @@ const BODY = 3;
 /** Who runs the exchanges. Each attempt ends in exactly one of the calls but `accepted`. */
 export interface ExchangeOwner {
   /** The answer's head is the right one; its body follows. */
-  accepted(exchange: Exchange): void;
+  /** The answer is the one that was asked for; what is wrong with it beside the others of its sample, or null. */
+  accepted(exchange: Exchange): string | null;
   /** All bytes are in the target; a checksum, where there is one, is still to be compared. */
   received(exchange: Exchange, checksum: RunningChecksum | null): void;
   /**
@@ -161,7 +162,8 @@ export class Exchange implements Dispatcher.DispatchHandler {
     }
     const isWhole = this.asked.offset === 0 && this.asked.length === this.asked.objectSize;
     if (isWhole) this.checksum = checksumOf(this.headers);
-    this.owner.accepted(this);
+    const wrong = this.owner.accepted(this);
+    if (wrong !== null) this.giveUp('changed', wrong);
     return true;
   }
 

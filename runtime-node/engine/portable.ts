@@ -156,12 +156,12 @@ class PortableEngine implements GetEngine, ExchangeOwner {
 
   // ---- called by exchanges ------------------------------------------------------------------------
 
-  accepted(exchange: Exchange): void {
+  accepted(exchange: Exchange): string | null {
     const { asked, headers, row } = exchange;
-    if (asked.etag === null && headers.etag !== null && asked.length < asked.objectSize) {
-      this.pinned.pin(row, headers.etag);
-    }
-    this.attempts.firstByte(exchange);
+    const isPart = asked.length < asked.objectSize;
+    const wrong = asked.etag === null && isPart ? this.pinned.pin(row, headers.etag) : null;
+    if (wrong === null) this.attempts.firstByte(exchange);
+    return wrong;
   }
 
   received(exchange: Exchange, checksum: RunningChecksum | null): void {

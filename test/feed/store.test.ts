@@ -245,4 +245,42 @@ test('a manifest without its bucket, and a bucket that is not there', () =>
     await feed.close();
   }));
 
+const QUARTERS = 20_000;
+
+for (const verify of ['etag', 'size'] as const) {
+  for (const inManifest of [true, false]) {
+    for (const nth of [2, 3, 4, 5]) {
+      const what = `verify ${verify}, ETag ${inManifest ? 'in the manifest' : 'unknown'}, before GET ${nth}`;
+      test(`8: an object replaced while its parts are under way is never mixed: ${what}`, async () => {
+        // A latency, so that all parts are sent before the first is answered.
+        await withStore(0, { latency: { kind: 'constant', value: 5 } }, async (store) => {
+          const { etag } = store.put(BUCKET, 'k', Buffer.alloc(QUARTERS, 'A'));
+          const body = Buffer.alloc(QUARTERS, 'B');
+          const fault = { kind: 'replace', when: 'before', body } as const;
+          store.faults.add({ match: { operation: 'get', nth }, times: 1, fault });
+          const manifest = manifestFromColumns({
+            keys: ['k'],
+            lengths: [QUARTERS],
+            offsets: [0],
+            objectSizes: [QUARTERS],
+            etags: [inManifest ? etag : null],
+          });
+          const feed = await openFeed(
+            optionsFor(store, {
+              manifest,
+              bucket: BUCKET,
+              batchSamples: 1,
+              verify,
+              set: { 'split.bytes': '4KiB' },
+            }),
+          );
+          const error = await rejects(feed.next(), 'changed');
+          assert.match(error.message, /"[0-9a-f]{32}".*"[0-9a-f]{32}"/, 'both ETags are named');
+          await feed.close();
+        });
+      });
+    }
+  }
+}
+
 test.run();

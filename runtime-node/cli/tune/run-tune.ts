@@ -2,11 +2,12 @@ import { availableParallelism } from 'node:os';
 import { type LoadedScenario, loadScenario } from '../../../simulator/index.js';
 import { parseConstraint, type TuneProgress, type TuneResult, tune } from '../../../simulator/tune/index.js';
 import { AbortedError, ConfigError } from '../../errors.js';
+import { beginningOf, checkOutputs, type Output } from '../../output-files.js';
 import type { CommandContext, CommandResult } from '../command.js';
 import type { OptionValues } from '../options/spec.js';
 import { DEFAULT_BUDGET, type TUNE_OPTIONS } from '../options/tune.js';
 import { formatSeconds, formatShare } from '../output/numbers.js';
-import { checkOutput, writeOutput } from '../simulate/output-file.js';
+import { writeOutput } from '../simulate/output-file.js';
 import { tuneText } from './report.js';
 
 type TuneValues = OptionValues<typeof TUNE_OPTIONS>;
@@ -17,7 +18,7 @@ export async function runTune(
   values: TuneValues,
   context: CommandContext,
 ): Promise<CommandResult> {
-  const output = outputOf(values);
+  const output = outputOf(files, values);
   const scenarios = loadAll(files);
   const budget = values.time === undefined ? (values.budget ?? DEFAULT_BUDGET) : null;
   const show = new ProgressDisplay(context, budget, values.time);
@@ -59,13 +60,17 @@ export async function runTune(
   return { document: result, text: tuneText(result, output) };
 }
 
+/** Of a file that is there: where its schema is looked for. */
+const MOST_BYTES = 65_536;
+
 export interface OutputFiles {
   readonly policy: string;
   /** The whole result, beside the policy. */
   readonly worth: string;
 }
 
-function outputOf({ output, budget, time, resume, journal }: TuneValues): OutputFiles {
+function outputOf(scenarios: readonly string[], values: TuneValues): OutputFiles {
+  const { output, budget, time, resume, journal } = values;
   if (output === undefined) throw badCall('output', 'no file to write was named', 'add -o tuned.json');
   if (budget !== undefined && time !== undefined) {
     throw badCall('time', '--budget and --time were both given', 'give one of them');
@@ -76,9 +81,21 @@ function outputOf({ output, budget, time, resume, journal }: TuneValues): Output
   if (output.endsWith('.wasm'))
     throw badCall('output', `${output}: a policy file is JSON`, 'name a .json file');
   const worth = `${output.replace(/\.json$/, '')}.tune.json`;
-  checkOutput(output, 'output');
-  checkOutput(worth, 'output');
+  const outputs: Output[] = [
+    fileOf('output', output, 'a policy file', 'os2g.policy/1'),
+    fileOf('output', worth, 'the result of a search', 'os2g.tune-result/1'),
+  ];
+  if (journal !== undefined) outputs.push(fileOf('journal', journal, 'a journal', 'os2g.tune-journal/1'));
+  const inputs = [...scenarios, ...(values.heldOut ?? [])].map((path) => ({ option: 'scenarios', path }));
+  checkOutputs(outputs, inputs);
   return { policy: output, worth };
+}
+
+/** A file that may replace what is of its own kind only. */
+function fileOf(option: string, path: string, kind: string, schema: string): Output {
+  const isOurs = (found: string, sizeBytes: number): boolean =>
+    beginningOf(found, Math.min(sizeBytes, MOST_BYTES)).includes(schema);
+  return { option, path, kind, isOurs };
 }
 
 function badCall(option: string, what: string, mend: string): ConfigError {
