@@ -25,8 +25,6 @@ export interface Output {
   readonly kind: string;
   /** Whether a file that is there already may be replaced: it is empty, or of this kind. */
   isOurs(path: string, sizeBytes: number): boolean;
-  /** A name beside it that writing it takes as well. */
-  readonly besideOf?: (target: string) => string;
 }
 
 /** A file that a run reads. */
@@ -72,27 +70,14 @@ export function isSameFile(a: string, b: string): boolean {
 export function checkOutputs(outputs: readonly Output[], inputs: readonly Input[]): void {
   const taken: { name: string; path: string }[] = [];
   for (const output of outputs) {
-    const places = placesOf(output);
     for (const input of inputs) {
       if (input.sharedWith !== output.option && isSameFile(input.path, output.path))
         throw same(output, input.option);
     }
-    for (const place of places) checkPlace({ ...output, path: place });
-    for (const place of places) {
-      const other = taken.find(({ path }) => isSameFile(path, place));
-      if (other) throw same(output, other.name);
-    }
-    taken.push(...places.map((path) => ({ name: output.option, path })));
-  }
-}
-
-function placesOf(output: Output): string[] {
-  const { path, besideOf } = output;
-  if (!besideOf) return [path];
-  try {
-    return [path, besideOf(linkTarget(path))];
-  } catch {
-    return [path];
+    checkPlace(output);
+    const other = taken.find(({ path }) => isSameFile(path, output.path));
+    if (other) throw same(output, other.name);
+    taken.push({ name: output.option, path: output.path });
   }
 }
 

@@ -3,6 +3,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { ConfigError, Os2gError } from '../errors.js';
 import { fileProblem } from '../file-problem.js';
 import { beginningOf, linkTarget } from '../output-files.js';
+import { removeStaleBeside, temporaryBeside } from '../temporary-files.js';
 import { option, words } from '../wording.js';
 import { type Cursor, parseCursor } from './cursor.js';
 
@@ -24,6 +25,7 @@ const MIN_INTERVAL_MS = 5;
 export class CursorFile {
   readonly #path: string;
   readonly #target: string;
+  readonly #temporary: string;
   readonly #onError: (error: Os2gError) => void;
   #pending: Cursor | null = null;
   #timer: NodeJS.Timeout | null = null;
@@ -38,7 +40,9 @@ export class CursorFile {
   constructor(path: string, first: Cursor, onError: (error: Os2gError) => void) {
     this.#path = path;
     this.#target = this.#guard(() => linkTarget(path));
+    this.#temporary = temporaryBeside(this.#target);
     this.#onError = onError;
+    removeStaleBeside(this.#target);
     this.#write(first, false);
   }
 
@@ -74,7 +78,7 @@ export class CursorFile {
   }
 
   #write(cursor: Cursor, durable: boolean): void {
-    const temporary = temporaryOf(this.#target);
+    const temporary = this.#temporary;
     this.#guard(() => {
       try {
         const fd = openSync(temporary, 'w', 0o644);
@@ -101,11 +105,6 @@ export class CursorFile {
       throw notWritten(this.#path, cause);
     }
   }
-}
-
-/** Where a cursor is written before it takes its file's place. */
-export function temporaryOf(target: string): string {
-  return `${target}.tmp`;
 }
 
 /** Longer than any cursor. */

@@ -1,6 +1,6 @@
 import { checkOutputs, type Input, type Output } from '../output-files.js';
 import { looksLikeAudit } from './audit.js';
-import { looksLikeCursor, temporaryOf } from './cursor-file.js';
+import { looksLikeCursor } from './cursor-file.js';
 import type { FeedOptions } from './options.js';
 import { isPolicyFile } from './policy-file.js';
 import { looksLikeTrace } from './trace.js';
@@ -13,10 +13,7 @@ export function checkFeedOutputs(options: FeedOptions): void {
   const { cursorOut, audit, trace } = options;
   const outputs: Output[] = [];
   if (cursorOut !== undefined)
-    outputs.push({
-      ...{ option: 'cursorOut', path: cursorOut, kind: 'a cursor', isOurs: looksLikeCursor },
-      besideOf: temporaryOf,
-    });
+    outputs.push({ option: 'cursorOut', path: cursorOut, kind: 'a cursor', isOurs: looksLikeCursor });
   if (audit !== undefined)
     outputs.push({ option: 'audit', path: audit, kind: 'an audit', isOurs: looksLikeAudit });
   if (trace !== undefined)

@@ -1,9 +1,9 @@
-import { randomBytes } from 'node:crypto';
-import { type FileHandle, open, readdir, rename, stat, unlink } from 'node:fs/promises';
+import { type FileHandle, open, rename, stat, unlink } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { AsyncByteQueue, Message, RecordBatchFileWriter, type Schema } from 'apache-arrow';
 import { AbortedError, ConfigError, Os2gError } from '../errors.js';
 import { linkTarget } from '../output-files.js';
+import { removeStaleBeside, temporaryBeside } from '../temporary-files.js';
 import { manifestSchema, sliceBatch } from './arrow-slices.js';
 import type { ColumnManifest } from './column-manifest.js';
 
@@ -21,11 +21,8 @@ export async function writeManifest(
   { signal }: { signal?: AbortSignal } = {},
 ): Promise<void> {
   const target = await targetOf(path);
-  const temporary = join(
-    dirname(target),
-    `.${basename(target)}.${process.pid}.${randomBytes(4).toString('hex')}.tmp`,
-  );
-  await removeStale(target);
+  const temporary = temporaryBeside(target);
+  removeStaleBeside(target);
   const handle = await create(temporary, path);
   try {
     await writeBatches(handle, source, signal);
@@ -39,28 +36,6 @@ export async function writeManifest(
     throw writeFailed(path, error);
   }
   await syncFolder(dirname(target));
-}
-
-/** What writers of the same manifest left that were killed: their process is gone. */
-async function removeStale(target: string): Promise<void> {
-  const names = await readdir(dirname(target)).catch(() => []);
-  const begin = `.${basename(target)}.`;
-  for (const name of names) {
-    if (!name.startsWith(begin)) continue;
-    const pid = /^(\d{1,10})\.[0-9a-f]{8}\.tmp$/.exec(name.slice(begin.length))?.[1];
-    if (pid === undefined || isAlive(Number(pid))) continue;
-    await unlink(join(dirname(target), name)).catch(() => undefined);
-  }
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    // EPERM: it is there, and another user's.
-    return codeOf(error) !== 'ESRCH';
-  }
 }
 
 /** Takes what the writer makes, for one batch; the library's own queue would hold the whole file. */

@@ -199,7 +199,7 @@ export const SETTINGS: readonly Setting[] = [
     'duration',
     [1e3, 3600 * S],
     8 * S,
-    'longest wait before a retry',
+    'longest wait before a retry; a Retry-After of the store counts beyond it, up to a minute',
   ),
   setting(
     'hedge.share',

@@ -20,6 +20,9 @@ export type PageRequest = (
   encoded: boolean,
 ) => Promise<ListObjectsV2CommandOutput>;
 
+/** A page may be empty and still say that more follows (of many deleted keys, say); a listing that only does that never ends. */
+const MOST_EMPTY_PAGES = 1000;
+
 /**
  * All pages of a listing, in the order and with the borders that the store gives them. A page is complete or the listing
  * fails. A key that comes twice on one page or on two neighbouring ones fails the listing; further apart it is the
@@ -37,6 +40,7 @@ export async function* listPages(
   const tokens = new TokenLoop(bucket);
   let before = new Set<string>();
   let token: string | undefined;
+  let empty = 0;
   for (;;) {
     const page = await request(token, true);
     const objects = readPage(page, await keysOf(page, token, request, bucket, plusIsSpace), bucket);
@@ -50,6 +54,13 @@ export async function* listPages(
     before = now;
     if (objects.length > 0) yield objects;
     if (page.IsTruncated !== true) return;
+    empty = objects.length > 0 ? 0 : empty + 1;
+    if (empty >= MOST_EMPTY_PAGES) {
+      throw broken(
+        bucket,
+        `${empty} pages without a key came one after the other, each saying that more follows`,
+      );
+    }
     token = page.NextContinuationToken;
     if (token === undefined || token === '') {
       throw broken(bucket, 'a page says that more follows, and gives no token for it');

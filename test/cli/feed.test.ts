@@ -236,4 +236,18 @@ test('result for people on standard output, everything else on standard error', 
   assert.not.ok(existsSync('undefined'));
 });
 
+test('a cursor of an external order is refused: nothing would ever ask for a position', async () => {
+  const cursor = data.file('external.cursor');
+  const source = `s3://${BUCKET}/train/`;
+  await os2g(
+    ['feed', source, '--stop-after-batches', '1', '--batch-samples', '4', '--cursor-out', cursor],
+    data.env,
+  );
+  const text = readFileSync(cursor, 'utf8').replace('"shuffle":"sample"', '"shuffle":"external"');
+  writeFileSync(cursor, text);
+  const { code, stdout } = await os2g(['feed', source, '--resume', cursor, '--json'], data.env);
+  assert.is(code, 2);
+  assert.is(JSON.parse(stdout).error.code, 'cursor_mismatch');
+});
+
 test.run();

@@ -1,4 +1,4 @@
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import {
   existsSync,
   linkSync,
@@ -106,7 +106,6 @@ test('an output that is an input, or another output, is refused', () =>
       [{ resume: file('c.cursor'), audit: file('c.cursor') }, 'audit', /also what resume names/],
       [{ s3: { caBundle: file('p.json') }, trace: file('p.json') }, 'trace', /also what s3.caBundle names/],
       [{ audit: file('new'), trace: file('new') }, 'trace', /also what audit names/],
-      [{ cursorOut: file('new'), audit: file('new.tmp') }, 'audit', /also what cursorOut names/],
       [
         { cursorOut: file('c.cursor'), trace: file('c-hard') },
         'trace',
@@ -124,16 +123,17 @@ test('an output that is an input, or another output, is refused', () =>
     );
   }));
 
-test('a foreign file where the cursor is written first is not taken', () =>
+test('two runs that name one cursor file never touch each other’s temporary file; those of the dead are removed', () =>
   inFolder(async (folder) => {
     const path = join(folder, 'run.cursor');
-    writeFileSync(`${path}.tmp`, 'mine\n');
-    await rejects(openFake(manifest, { ...run, cursorOut: path }), 'bad_output');
-    assert.is(readFileSync(`${path}.tmp`, 'utf8'), 'mine\n');
-    // What a kill leaves there is.
-    writeFileSync(`${path}.tmp`, '{"schema":"os2g.cur');
-    await readAll(await openFake(manifest, { ...run, cursorOut: path }));
-    assert.equal(readdirSync(folder), ['run.cursor']);
+    const gone = spawnSync(process.execPath, ['-e', '']).pid;
+    const foreign = ['.run.cursor.tmp', `.other.cursor.${gone}.0123abcd.tmp`, 'run.cursor.tmp'];
+    for (const name of [...foreign, `.run.cursor.${gone}.0123abcd.tmp`])
+      writeFileSync(join(folder, name), 'x');
+    const runs = await Promise.all([1, 2, 3].map(() => openFake(manifest, { ...run, cursorOut: path })));
+    await Promise.all(runs.map((one) => readAll(one)));
+    assert.equal(readdirSync(folder).sort(), [...foreign, 'run.cursor'].sort());
+    assert.is(readCursor(path).epoch, 1);
   }));
 
 interface Told {

@@ -1,5 +1,5 @@
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
 import * as fc from 'fast-check';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
@@ -157,7 +157,7 @@ test('the file follows what is released, and is whole at every moment', () =>
     );
     assert.equal(readCursor(cursorOut), feed.cursor);
     assert.is(feed.cursor.batch, 2, 'the third was not released');
-    assert.not(existsSync(`${cursorOut}.tmp`));
+    assert.equal(readdirSync(dirname(cursorOut)), [basename(cursorOut)]);
     const seen = await readAll(
       await openFake(manifest, { batchSamples: 4, tail: 'partial', resume: cursorOut }),
     );
@@ -180,7 +180,11 @@ test('a cursor file that cannot be written: an error at the start, and one of th
       () => new CursorFile(folder, cursor, () => {}),
       (error: { code: string }) => error.code === 'cursor_write',
     );
-    assert.not(existsSync(`${folder}.tmp`), 'nothing is left beside it');
+    assert.equal(
+      readdirSync(dirname(folder)).filter((name) => name.startsWith(`.${basename(folder)}.`)),
+      [],
+      'nothing is left beside it',
+    );
   }));
 
 test('a cursor file that can no longer be written ends the feed', () =>

@@ -149,6 +149,24 @@ test('case 4: 2,501 keys over three pages', async () => {
   });
 });
 
+test('empty pages that never end are an error, not an endless listing', async () => {
+  let asked = 0;
+  const request = async (): Promise<ListObjectsV2CommandOutput> => ({
+    $metadata: {},
+    IsTruncated: true,
+    NextContinuationToken: `t${asked++}`,
+    KeyCount: 0,
+  });
+  let error: unknown;
+  try {
+    for await (const _ of listPages(request, 'data', true));
+  } catch (thrown) {
+    error = thrown;
+  }
+  assert.is((error as { code?: string }).code, 'listing_broken');
+  assert.ok(asked <= 1000, `${asked} pages`);
+});
+
 test('case 4: broken pages of a real listing', async () => {
   for (const [how, outcome] of [
     ['no-token', /no token/],

@@ -18,7 +18,8 @@ const SCENARIO = at('small.json');
 writeFileSync(SCENARIO, JSON.stringify(SMALL));
 
 const linesOf = (name: string): number => (existsSync(at(name)) ? read(name).split('\n').length - 1 : 0);
-const resultOf = (name: string): Omit<TuneResult, 'wall_s'> => withoutWall(JSON.parse(read(name)) as TuneResult);
+const resultOf = (name: string): Omit<TuneResult, 'wall_s'> =>
+  withoutWall(JSON.parse(read(name)) as TuneResult);
 
 test('a policy, its evidence beside it, and a table; the same document with --json', async () => {
   const flags = ['--budget', '12', '--seeds', '2', '-o', at('tuned.json')];
@@ -32,11 +33,24 @@ test('a policy, its evidence beside it, and a table; the same document with --js
   const told = resultOf('tuned.tune.json');
   assert.equal(told.policy, policy);
   const again = await os2g(['tune', SCENARIO, ...flags, '--json', '--workers', '1']);
-  assert.equal(withoutWall(JSON.parse(again.stdout) as TuneResult), told, 'replaced by the same, with another number of workers');
+  assert.equal(
+    withoutWall(JSON.parse(again.stdout) as TuneResult),
+    told,
+    'replaced by the same, with another number of workers',
+  );
 });
 
 test('killed with SIGKILL and resumed: the files of an unbroken run', async () => {
-  const flags = (name: string): string[] => ['--budget', '40', '--seeds', '2', '-o', at(`${name}.json`), '--journal', at(`${name}.jsonl`)];
+  const flags = (name: string): string[] => [
+    '--budget',
+    '40',
+    '--seeds',
+    '2',
+    '-o',
+    at(`${name}.json`),
+    '--journal',
+    at(`${name}.jsonl`),
+  ];
   assert.is((await os2g(['tune', SCENARIO, ...flags('whole')])).code, 0);
   const running = new Call(['tune', SCENARIO, ...flags('killed')]);
   await running.until(() => linesOf('killed.jsonl') >= 20);
@@ -71,7 +85,15 @@ test('feed takes the policy', async () => {
     const tuned = await os2g(['tune', SCENARIO, '--budget', '12', '-o', at('feed.json'), '--json']);
     assert.is(tuned.code, 0, tuned.stderr);
     const { policy } = JSON.parse(tuned.stdout) as TuneResult;
-    const argv = ['feed', `s3://${BUCKET}/train/`, '--batch-samples', '8', '--policy', at('feed.json'), '--json'];
+    const argv = [
+      'feed',
+      `s3://${BUCKET}/train/`,
+      '--batch-samples',
+      '8',
+      '--policy',
+      at('feed.json'),
+      '--json',
+    ];
     const { code, stdout, stderr } = await os2g(argv, data.env);
     assert.is(code, 0, stderr);
     const result = JSON.parse(stdout);

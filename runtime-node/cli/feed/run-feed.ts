@@ -1,7 +1,8 @@
-import { AbortedError } from '../../errors.js';
+import { AbortedError, ConfigError } from '../../errors.js';
 import type { Cursor } from '../../feed/cursor.js';
 import type { Feed } from '../../feed/feed.js';
 import type { FeedOptions } from '../../feed/options.js';
+import { resumedCursor } from '../../feed/resume.js';
 import type { FeedStats } from '../../feed/stats.js';
 import { openFeed } from '../../index.js';
 import type { CommandContext } from '../command.js';
@@ -36,6 +37,7 @@ export async function runFeed(
   context: CommandContext,
 ): Promise<FeedRun> {
   const { signal, log, stderr } = context;
+  refuseExternal(resumedCursor(options));
   const feed = await open(options, context);
   const start = feed.cursor;
   const progress = stderr.progress('feeding');
@@ -59,6 +61,17 @@ export async function runFeed(
     await feed.close();
   }
   return { stats: feed.stats(), start, stopped };
+}
+
+/** Positions of an external order come from a program; nothing here would ever ask for one. */
+function refuseExternal(cursor: Cursor | null): void {
+  if (cursor?.order.shuffle !== 'external') return;
+  throw new ConfigError(
+    'cursor_mismatch',
+    'the cursor is of a run in external order (order.shuffle), whose positions come from a program',
+    'resume it with openFeed({ resume }) and feed.request()',
+    { option: 'resume' },
+  );
 }
 
 async function open(options: FeedOptions, { signal, log, stderr }: CommandContext): Promise<Feed> {
