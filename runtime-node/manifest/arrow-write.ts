@@ -1,5 +1,5 @@
 import { type FileHandle, open, rename, stat, unlink } from 'node:fs/promises';
-import { basename, dirname, join } from 'node:path';
+import { dirname } from 'node:path';
 import { AsyncByteQueue, Message, RecordBatchFileWriter, type Schema } from 'apache-arrow';
 import { AbortedError, ConfigError, Os2gError } from '../errors.js';
 import { linkTarget } from '../output-files.js';
