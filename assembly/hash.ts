@@ -17,9 +17,14 @@ function fold(hash: u64, word: u64): u64 {
 }
 
 export function hashRecord(record: usize): void {
-  let hash = load<u64>(HASH_AT);
-  for (let at: usize = 0; at < <usize>RECORD_BYTES; at += 8) hash = fold(hash, load<u64>(record + at));
-  store<u64>(HASH_AT, hash);
+  // Two chains side by side, joined at the end: a multiplication need not wait for the one before it.
+  let even = load<u64>(HASH_AT);
+  let odd = ~even;
+  for (let at: usize = 0; at < <usize>RECORD_BYTES; at += 16) {
+    even = fold(even, load<u64>(record + at));
+    odd = fold(odd, load<u64>(record + at, 8));
+  }
+  store<u64>(HASH_AT, fold(even, odd));
 }
 
 export function hashTime(nowNs: f64): void {
