@@ -134,7 +134,7 @@ function forbiddenReason(code: string | null, headers: AnswerHeaders, request: A
   if (request.anonymous) return 'access denied without credentials';
   return request.requesterPays
     ? 'access denied'
-    : 'access denied; if the bucket is a requester-pays one, give --requester-pays';
+    : 'access denied; if the bucket is a requester-pays one, its charges must be accepted';
 }
 
 /**

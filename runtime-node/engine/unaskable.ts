@@ -25,7 +25,7 @@ export function whyUnaskable(wanted: Wanted): { name: FailureName; what: string 
       name: 'refused',
       what:
         'the key cannot be addressed safely: stores and proxies may fold its "//", "." or ".." into another key, ' +
-        'and without an ETag nothing would tell; index again and read with --verify etag',
+        'and without an ETag nothing would tell; index again and read with ETags verified',
     };
   }
   if (!(length >= 1 && offset >= 0 && offset + length <= objectSize && targetBytes === length)) {

@@ -2,6 +2,7 @@ import { X509Certificate } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { rootCertificates } from 'node:tls';
 import { ConfigError } from '../errors.js';
+import { option, words } from '../wording.js';
 
 const CERTIFICATE = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g;
 
@@ -10,17 +11,18 @@ const CERTIFICATE = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g
  * another host than the store.
  *
  * @param file the bundle; null: none
+ * @param where the option or the variable that names it
  * @returns PEM; null where there is no bundle
  * @throws ConfigError where the file cannot be read or holds no certificate
  */
-export async function readCaBundle(file: string | null, option: string): Promise<string | null> {
+export async function readCaBundle(file: string | null, where: string): Promise<string | null> {
   if (file === null) return null;
   const refuse = (what: string, cause?: unknown): ConfigError =>
     new ConfigError(
       'bad_ca_bundle',
-      `${option}: ${what}`,
+      words`${where === 's3.caBundle' ? option(where) : where}: ${what}`,
       'give a file of PEM certificates (-----BEGIN CERTIFICATE-----); verification cannot be switched off',
-      { option, file, cause },
+      { option: where, file, cause },
     );
   let text: string;
   try {

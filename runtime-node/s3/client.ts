@@ -2,6 +2,7 @@ import { Agent as HttpAgent } from 'node:http';
 import { Agent as HttpsAgent } from 'node:https';
 import { S3Client, type S3ClientConfig } from '@aws-sdk/client-s3';
 import { ConfigError } from '../errors.js';
+import { option, words } from '../wording.js';
 import { readCaBundle } from './ca-bundle.js';
 import { RefreshedCredentials } from './credentials.js';
 import { type ResolvedEndpoint, resolveEndpoint } from './endpoint.js';
@@ -114,7 +115,7 @@ function noRegion(): ConfigError {
   return new ConfigError(
     'no_region',
     'no AWS region is given',
-    'give --region, or set AWS_REGION, or region in the profile of ~/.aws/config',
-    { option: '--region' },
+    words`give ${option('s3.region')}, or set AWS_REGION, or region in the profile of ~/.aws/config`,
+    { option: 's3.region' },
   );
 }

@@ -1,4 +1,5 @@
 import { StoreError } from '../errors.js';
+import { option, words } from '../wording.js';
 import type { CredentialSource, S3Credentials } from './access.js';
 
 /** What the SDK's providers give. */
@@ -55,7 +56,7 @@ export class RefreshedCredentials implements CredentialSource {
       throw new StoreError(
         'no_credentials',
         `no AWS credentials were found: ${messageOf(cause)}`,
-        'set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE (--profile), or read a public bucket with --anonymous',
+        words`set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE (${option('s3.profile')}), or read a public bucket with ${option('s3.anonymous')}`,
         { cause },
       );
     }

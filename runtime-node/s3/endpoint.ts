@@ -1,5 +1,6 @@
 import { GetObjectCommand, type S3Client } from '@aws-sdk/client-s3';
 import { ConfigError, Os2gError } from '../errors.js';
+import { option, words } from '../wording.js';
 
 /** Where requests for a bucket go, as the SDK's endpoint rules have it. */
 export interface ResolvedEndpoint {
@@ -116,7 +117,7 @@ function refused(bucket: string, cause: unknown): Error {
   return new ConfigError(
     'bad_endpoint',
     `no endpoint for bucket ${bucket}: ${what}`,
-    'check the bucket name, --endpoint, --region and --path-style',
+    words`check the bucket name, ${option('s3.endpoint')}, ${option('s3.region')} and ${option('s3.pathStyle')}`,
     { bucket, cause },
   );
 }

@@ -1,4 +1,5 @@
 import { ConfigError } from '../errors.js';
+import { option, words } from '../wording.js';
 
 /** How a store is reached; what is not given is found by the AWS conventions (environment, shared files). */
 export interface S3Options {
@@ -42,16 +43,16 @@ export function parseS3Url(text: string): S3Location {
   return { bucket, prefix };
 }
 
-/** Checks the URL of an endpoint. @throws ConfigError */
-export function checkEndpoint(text: string, option = '--endpoint'): string {
+/** Checks the URL of an endpoint. @param where what gave it: an option, a variable, a place in a file. @throws ConfigError */
+export function checkEndpoint(text: string, where = 's3.endpoint'): string {
   const url = URL.canParse(text) ? new URL(text) : null;
   const isHttp = url?.protocol === 'http:' || url?.protocol === 'https:';
   if (url === null || !isHttp || url.search !== '' || url.hash !== '' || url.username !== '') {
     throw new ConfigError(
       'bad_endpoint',
-      `${option}: ${JSON.stringify(text)} is not the URL of a store`,
+      words`${where === 's3.endpoint' ? option(where) : where}: ${JSON.stringify(text)} is not the URL of a store`,
       'write http://HOST:PORT or https://HOST, with a base path if the store has one, without query or user name',
-      { option },
+      { option: where },
     );
   }
   return text;

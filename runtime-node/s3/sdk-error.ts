@@ -1,4 +1,5 @@
 import { AbortedError, Os2gError, StoreError } from '../errors.js';
+import { option, type Text, words } from '../wording.js';
 import { EXPIRED_CODES, isTlsCode, THROTTLED_CODES } from './error-codes.js';
 import { NOT_HTTP_MEND, tlsFailure } from './tls-failure.js';
 
@@ -100,7 +101,7 @@ export function storeError(cause: unknown, call: CallContext, attempts: number):
 interface Explanation {
   code: string;
   what: string;
-  mend: string;
+  mend: Text;
 }
 
 function explain(failure: SdkFailure, call: CallContext): Explanation {
@@ -116,14 +117,16 @@ function explain(failure: SdkFailure, call: CallContext): Explanation {
       what: elsewhere
         ? `the bucket is in region ${region}, the call was made for ${call.region} (${said})`
         : `the bucket is elsewhere, the call was made for region ${call.region} (${said})`,
-      mend: elsewhere ? `give --region ${region}` : "give the bucket's --region, or its store's --endpoint",
+      mend: elsewhere
+        ? words`give ${option('s3.region', region)}`
+        : words`give the bucket's ${option('s3.region')}, or its store's ${option('s3.endpoint')}`,
     };
   }
   if (s3Code === 'AuthorizationHeaderMalformed') {
     return {
       code: 'moved',
       what: `the store does not take the signature for region ${call.region} (${said})`,
-      mend: "give the bucket's --region",
+      mend: words`give the bucket's ${option('s3.region')}`,
     };
   }
   const known = s3Code === null ? undefined : KNOWN[s3Code];
@@ -134,7 +137,7 @@ function explain(failure: SdkFailure, call: CallContext): Explanation {
     return {
       code: 'not_found',
       what: `it is not there (${said})`,
-      mend: 'check the bucket, the key and --endpoint',
+      mend: words`check the bucket, the key and ${option('s3.endpoint')}`,
     };
   }
   if (status === 503 || status === 429) {
@@ -146,16 +149,24 @@ function explain(failure: SdkFailure, call: CallContext): Explanation {
   }
   if (status >= 500)
     return { code: 'server', what: said, mend: 'try again later; the fault is on the side of the store' };
-  return { code: 'refused', what: said, mend: 'check --endpoint, --region and the bucket name' };
+  return {
+    code: 'refused',
+    what: said,
+    mend: words`check ${option('s3.endpoint')}, ${option('s3.region')} and the bucket name`,
+  };
 }
 
-const KNOWN: Record<string, [code: string, what: string, mend: string]> = {
-  NoSuchBucket: ['not_found', 'there is no such bucket', 'check the bucket name, --endpoint and --region'],
+const KNOWN: Record<string, [code: string, what: string, mend: Text]> = {
+  NoSuchBucket: [
+    'not_found',
+    'there is no such bucket',
+    words`check the bucket name, ${option('s3.endpoint')} and ${option('s3.region')}`,
+  ],
   InvalidBucketName: ['refused', 'that is no name of a bucket', 'check the bucket name'],
   InvalidAccessKeyId: [
     'forbidden',
     'the store does not know the access key',
-    'check which credentials are used (AWS_ACCESS_KEY_ID, --profile) and that they belong to this --endpoint',
+    words`check which credentials are used (AWS_ACCESS_KEY_ID, ${option('s3.profile')}) and that they belong to this ${option('s3.endpoint')}`,
   ],
   SignatureDoesNotMatch: [
     'forbidden',
@@ -171,7 +182,7 @@ function explainDenied(call: CallContext, said: string): Explanation {
     return {
       code: 'forbidden',
       what: `access is denied without credentials (${said})`,
-      mend: 'leave --anonymous out and give credentials: the bucket is not public',
+      mend: words`leave ${option('s3.anonymous')} out and give credentials: the bucket is not public`,
     };
   }
   return {
@@ -179,7 +190,7 @@ function explainDenied(call: CallContext, said: string): Explanation {
     what: `access is denied (${said})`,
     mend: call.requesterPays
       ? 'allow s3:ListBucket and s3:GetObject to these credentials'
-      : 'allow s3:ListBucket and s3:GetObject to these credentials; for a requester-pays bucket give --requester-pays',
+      : words`allow s3:ListBucket and s3:GetObject to these credentials; for a requester-pays bucket give ${option('s3.requesterPays')}`,
   };
 }
 
@@ -202,12 +213,12 @@ function explainSilence(systemCode: string | null, message: string, call: CallCo
     return { code: 'protocol', what: `${call.endpoint} does not answer in HTTP`, mend: NOT_HTTP_MEND };
   }
   if (systemCode === 'ETIMEDOUT') {
-    return { code: 'timeout', what, mend: 'check --endpoint and the network between' };
+    return { code: 'timeout', what, mend: words`check ${option('s3.endpoint')} and the network between` };
   }
   return {
     code: 'connect',
     what,
-    mend: 'check that the store runs, --endpoint, --region and the network between',
+    mend: words`check that the store runs, ${option('s3.endpoint')}, ${option('s3.region')} and the network between`,
   };
 }
 

@@ -1,15 +1,15 @@
-/** What to do where a port answers, and not in HTTP. */
-export const NOT_HTTP_MEND =
-  'check host and port of --endpoint, and whether it is to begin with https:// instead of http://';
+import { option, type Text, words } from '../wording.js';
 
-const CA_MEND =
-  "if the store's certificate is signed by a private CA, give its bundle with --ca-bundle or AWS_CA_BUNDLE";
-const ENDPOINT_MEND = 'check host and port of --endpoint, and what stands between here and the store';
+/** What to do where a port answers, and not in HTTP. */
+export const NOT_HTTP_MEND: Text = words`check host and port of ${option('s3.endpoint')}, and whether it is to begin with https:// instead of http://`;
+
+const CA_MEND = words`if the store's certificate is signed by a private CA, give its bundle with ${option('s3.caBundle')} or AWS_CA_BUNDLE`;
+const ENDPOINT_MEND = words`check host and port of ${option('s3.endpoint')}, and what stands between here and the store`;
 
 /** Why TLS with a store failed, in one line, and the mend. */
 export interface TlsFailure {
   readonly what: string;
-  readonly mend: string;
+  readonly mend: Text;
 }
 
 /**
@@ -27,7 +27,7 @@ export function tlsFailure(code: string, message: string): TlsFailure {
   if (/wrong version number|packet length too long|http request/.test(reason)) {
     return {
       what: 'this port speaks http, not https',
-      mend: 'begin --endpoint with http://, or give the port of https',
+      mend: words`begin ${option('s3.endpoint')} with http://, or give the port of https`,
     };
   }
   return { what: `${reason} (${code})`, mend: ENDPOINT_MEND };

@@ -64,7 +64,7 @@ export async function tune(options: TuneOptions): Promise<TuneResult> {
   const { pipeline = 'os2g' } = options;
   const policy = commonPolicy(options.scenarios, pipeline);
   const scenarios = [...options.scenarios, ...heldOutOf(options)];
-  if (options.heldOut?.length) commonPolicy(options.heldOut, pipeline);
+  if (options.heldOut?.length) commonPolicy([...options.scenarios, ...options.heldOut], pipeline);
   const space: TrialSpace = { scenarios, pipeline, preset: policy.preset };
   const { sha256 } = await CorePool.load();
   const journal = openJournal(options, space, policy, sha256);
@@ -150,6 +150,8 @@ class Tuning {
     const { search: field } = this.#fields;
     const { signal, goal } = this.#options;
     await checkBase(field, goal, this.#space.scenarios, signal);
+    if (this.#options.heldOut?.length)
+      await checkBase(this.#fields.scenarios, goal, this.#space.scenarios, signal);
     let endedBy = await this.#search();
     this.#work = field.work;
     this.#runs = field.runs;

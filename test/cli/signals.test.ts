@@ -30,8 +30,13 @@ for (const [signal, exitCode] of [
     running.child.kill(signal);
     const { code, stdout, stderr } = await running.ended;
     assert.is(code, exitCode, stderr);
-    assert.is(JSON.parse(stdout).error.code, 'aborted');
+    const { schema, error, result } = JSON.parse(stdout);
+    assert.equal([schema, error.code, result.schema], ['os2g.error/1', 'aborted', 'os2g.feed-result/1']);
     const done = consumed(cursor);
+    assert.is(error.message, `stopped after epoch 0, batch ${done - 1}`);
+    assert.is(error.mend, `go on with --resume ${cursor}`);
+    assert.equal(error.cursor, JSON.parse(readFileSync(cursor, 'utf8')));
+    assert.equal(result.cursor, error.cursor);
     assert.ok(done >= 2 && done <= auditLines(audit).length);
     const resumed = await os2g(['feed', source, '--resume', cursor, '--audit', rest, '--json'], data.env);
     assert.is(resumed.code, 0, resumed.stderr);
@@ -55,10 +60,42 @@ test('a signal in the middle of a long step: the batch is not consumed', async (
   const running = new Call(argv, data.env);
   await running.until(() => existsSync(audit) && auditLines(audit).length === 1);
   running.child.kill('SIGINT');
-  const { code, stderr } = await running.ended;
+  const { code, stdout, stderr } = await running.ended;
   assert.is(code, 130, stderr);
   assert.is(consumed(cursor), 0);
-  assert.match(stderr, /stopped before a batch was consumed/);
+  assert.match(stderr, /stopped before a batch was consumed \(the first would be epoch 0, batch 0\)/);
+  assert.match(stderr, /go on with --resume .*long\.cursor/);
+  assert.match(stdout, /samples +64 in 1 batch/);
+});
+
+test('a signal before the first batch has come: the cursor is there', async () => {
+  const rule = data.store.faults.add({ match: { operation: 'get' }, fault: { kind: 'silence' } });
+  const before = data.store.counters.faultsFired;
+  const cursor = data.file('early.cursor');
+  const running = new Call(['feed', `s3://${BUCKET}/train/`, '--cursor-out', cursor], data.env);
+  await running.until(() => data.store.counters.faultsFired > before);
+  running.child.kill('SIGINT');
+  const { code, stderr } = await running.ended;
+  rule.remove();
+  assert.is(code, 130, stderr);
+  assert.is(consumed(cursor), 0);
+  const flags = ['--resume', cursor, '--cursor-out', cursor, '--json'];
+  const resumed = await os2g(['feed', `s3://${BUCKET}/train/`, ...flags], data.env);
+  assert.is(JSON.parse(resumed.stdout).samples, 64, resumed.stderr);
+});
+
+test('a signal before the feed is open: nothing was started', async () => {
+  const rule = data.store.faults.add({ match: { operation: 'list' }, fault: { kind: 'silence' } });
+  const before = data.store.counters.faultsFired;
+  const cursor = data.file('unopened.cursor');
+  const running = new Call(['feed', `s3://${BUCKET}/train/`, '--cursor-out', cursor], data.env);
+  await running.until(() => data.store.counters.faultsFired > before);
+  running.child.kill('SIGTERM');
+  const { code, stdout, stderr } = await running.ended;
+  rule.remove();
+  assert.equal([code, stdout], [143, '']);
+  assert.match(stderr, /interrupted before the feed was open: nothing was started/);
+  assert.not(existsSync(cursor));
 });
 
 test('a signal while a store keeps silent', async () => {

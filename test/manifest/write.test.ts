@@ -216,7 +216,15 @@ test('a link is written through, a folder and a missing folder are refused', asy
     await writeManifest(link, inMemory(ROWS));
     assert.is((await readManifest(path)).rows, 9);
     assert.equal((await readdir(folder)).sort(), ['link.arrow', 'm.arrow']);
-    for (const bad of [folder, join(folder, 'none', 'm.arrow')]) {
+    // Also where what the link leads to is not there yet.
+    const dangling = join(folder, 'dangling.arrow');
+    await symlink('later.arrow', dangling);
+    await writeManifest(dangling, inMemory(ROWS));
+    assert.is((await readManifest(join(folder, 'later.arrow'))).rows, 9);
+    assert.equal((await readdir(folder)).sort(), ['dangling.arrow', 'later.arrow', 'link.arrow', 'm.arrow']);
+    const circle = join(folder, 'circle.arrow');
+    await symlink('circle.arrow', circle);
+    for (const bad of [folder, circle, join(folder, 'none', 'm.arrow')]) {
       const error = await thrown(() => writeManifest(bad, inMemory(ROWS)));
       assert.instance(error, ConfigError);
       if (error instanceof ConfigError) assert.is(error.code, 'bad_output');

@@ -189,7 +189,8 @@ for (const { name, bucket = 'data', options = {}, env = {}, ...wanted } of rows)
         assert.is(await store.bucketAccess(bucket), access, 'asked once a bucket');
       } catch (cause) {
         if (wanted.fails === undefined || !(cause instanceof ConfigError)) throw cause;
-        assert.match(cause.message, wanted.fails);
+        assert.match(cause.told('command').message, wanted.fails);
+        assert.not.match(cause.message + cause.mend, /(?:^|\s)--[a-z]/, "the API's names in the API");
         assert.is(cause.exitCode, 2);
       }
     });
@@ -215,7 +216,7 @@ test('no credentials: said with what to do; anonymous asks nobody', async () => 
   await withAwsEnv({}, async () => {
     const failed = await openStore({ endpoint: 'http://one:1' }).catch((cause: unknown) => cause);
     assert.ok(failed instanceof Os2gError && failed.code === 'no_credentials');
-    assert.match(failed instanceof Os2gError ? failed.mend : '', /--anonymous/);
+    assert.match(failed instanceof Os2gError ? failed.told('command').mend : '', /--anonymous/);
     const store = await openStore({ endpoint: 'http://one:1', anonymous: true });
     assert.is((await store.bucketAccess('data')).credentials, null);
     await store.close();

@@ -113,7 +113,8 @@ for (const row of rows) {
       assert.is(failed.context.bucket, row.bucket ?? 'data');
       if (row.s3Code) assert.is(failed.context.s3Code, row.s3Code);
       if (row.says) assert.match(failed.message, row.says);
-      if (row.mend) assert.match(failed.mend, row.mend);
+      if (row.mend) assert.match(failed.told('command').mend, row.mend);
+      assert.not.match(failed.message + failed.mend, /(?:^|\s)--[a-z]/, "the API's names in the API");
       const { secretAccessKey } = store.credentials;
       assert.not.match(JSON.stringify(failed), new RegExp(secretAccessKey));
       await s3.close();

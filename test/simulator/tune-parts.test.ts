@@ -131,6 +131,7 @@ test('what cannot be tuned is refused by name', async () => {
   const small = loadScenario(SMALL);
   const direct = loadScenario({ ...SMALL, training: { ...SMALL.training, host_us_per_sample: 0 } });
   const noRetries = { preset: 'os2g', set: { 'retry.attempts': 1 } };
+  const hopeless = loadScenario({ ...SMALL, name: 'hopeless', store: { error_share: 0.97 } });
   const failing = loadScenario({ ...SMALL, store: { error_share: 0.5 }, policy: noRetries });
   const cases: [Parameters<typeof tuneHere>[0], RegExp][] = [
     [{ scenarios: [] }, /no scenario/],
@@ -138,6 +139,8 @@ test('what cannot be tuned is refused by name', async () => {
     [{ scenarios: [small, loadScenario({ ...SMALL, policy: { preset: 'sync' } })] }, /different policies/],
     [{ scenarios: [direct], goal: goalOf('host_cpu') }, /host_cpu is 0/],
     [{ scenarios: [failing] }, /small: the run failed/],
+    [{ scenarios: [small], heldOut: [failing] }, /different policies/],
+    [{ scenarios: [small], heldOut: [hopeless] }, /hopeless: the run failed/],
   ];
   for (const [options, words] of cases) {
     try {

@@ -1,6 +1,7 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { resolvePolicy } from '../../runtime-node/policy/resolve.js';
+import { loadScenario } from '../../simulator/index.js';
 import {
   type Evaluator,
   type TrialSpace,
@@ -8,7 +9,7 @@ import {
   type TuneResult,
   WorkerEvaluator,
 } from '../../simulator/tune/index.js';
-import { exampleScenario, goalOf, tuneHere } from './tune-kit.js';
+import { exampleScenario, goalOf, SMALL, tuneHere } from './tune-kit.js';
 
 /** Scenarios where the preset is not the best, the share of its figure that a tuned policy may have, and seeds of searches. */
 const CASES: [string, Partial<TuneOptions>, number, number[]][] = [
@@ -67,10 +68,17 @@ test('several scenarios, and the worst of them: no run of the search is worse th
     }),
   );
   const goal = { ...goalOf('dpu_cpu', 'epoch_time<=1.05x'), robust: 'worst' as const };
-  const { margin } = await tuneHere({ scenarios, goal, seeds: 1, budget: 20, evaluator });
+  const heldOut = [loadScenario(SMALL)];
+  const { margin } = await tuneHere({ scenarios, heldOut, goal, seeds: 1, budget: 20, evaluator });
   const { ratio, runs } = margin.search;
   assert.is(ratio, Math.max(...runs.map((run) => run.ratio!)));
   assert.ok(ratio! <= 1);
+  const { given, runs: others } = margin.held_out_scenarios!;
+  assert.is(given, true);
+  assert.equal(
+    others.map(({ scenario }) => scenario),
+    ['small'],
+  );
 });
 
 test.run();

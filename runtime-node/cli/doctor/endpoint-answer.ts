@@ -3,6 +3,7 @@ import { request as httpsRequest } from 'node:https';
 import type { BucketAccess } from '../../s3/access.js';
 import { isTlsCode } from '../../s3/error-codes.js';
 import { NOT_HTTP_MEND, tlsFailure } from '../../s3/tls-failure.js';
+import { tell } from '../../wording.js';
 import { type Check, fail } from './check.js';
 
 const ANSWER_LIMIT_MS = 5000;
@@ -82,9 +83,10 @@ export function noAnswerCheck(access: BucketAccess, error: unknown): Check {
   const code = error instanceof Error && 'code' in error ? String(error.code) : '';
   if (isTlsCode(code)) {
     const { what, mend } = tlsFailure(code, message);
-    return fail(NAME, `${urlOf(access)}: ${what}`, mend);
+    return fail(NAME, `${urlOf(access)}: ${what}`, tell(mend, 'command'));
   }
-  if (code.startsWith('HPE_')) return fail(NAME, `${urlOf(access)} does not answer in HTTP`, NOT_HTTP_MEND);
+  if (code.startsWith('HPE_'))
+    return fail(NAME, `${urlOf(access)} does not answer in HTTP`, tell(NOT_HTTP_MEND, 'command'));
   return fail(
     NAME,
     `${urlOf(access)}: ${message || code}`,

@@ -52,9 +52,10 @@ const LACKING = new Set(['no_credentials', 'no_region']);
 function failure(error: unknown, isNeeded: boolean): Check {
   if (!(error instanceof Os2gError)) throw error;
   const name = NAMES[error.code] ?? 'endpoint';
+  const { message, mend } = error.told('command');
   return isNeeded || !LACKING.has(error.code)
-    ? fail(name, error.message, error.mend)
-    : warn(name, error.message, `to read a store: ${error.mend}`);
+    ? fail(name, message, mend)
+    : warn(name, message, `to read a store: ${mend}`);
 }
 
 function credentialsCheck({ credentialsFrom, credentialsExpireMs }: S3Store): Check {
@@ -115,6 +116,7 @@ async function listingCheck(
     );
   } catch (error) {
     if (!(error instanceof Os2gError)) throw error;
-    return fail(name, error.message, error.mend);
+    const { message, mend } = error.told('command');
+    return fail(name, message, mend);
   }
 }

@@ -23,6 +23,10 @@ export async function openDataset(): Promise<Dataset> {
   for (let i = 0; i < SAMPLES; i++)
     store.put(BUCKET, keyOf(i), { sizeBytes: 500 + ((i * 977) % 4000), seed: i });
   const folder = mkdtempSync(join(tmpdir(), 'os2g-cli-'));
+  // Also where the test is ended before its `after`.
+  const remove = (): void => rmSync(folder, { recursive: true, force: true });
+  process.on('exit', remove);
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1));
   const { accessKeyId, secretAccessKey } = store.credentials;
   return {
     store,
@@ -35,7 +39,7 @@ export async function openDataset(): Promise<Dataset> {
     file: (name) => join(folder, name),
     async close() {
       await store.close();
-      rmSync(folder, { recursive: true });
+      remove();
     },
   };
 }
