@@ -33,8 +33,9 @@ function configOf(requests: number): Float64Array {
   const policy = resolvePolicy({
     preset: 'os2g',
     set: {
+      // Fixed, since the answers of this world come at once: adaptive concurrency would find that a few places are enough.
+      'concurrency.mode': 'fixed',
       'concurrency.max': requests,
-      'concurrency.initial': requests,
       'window.samples': 2 * requests,
       'window.bytes': windowBytes,
       'window.initial_bytes': windowBytes,

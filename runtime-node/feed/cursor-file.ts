@@ -2,6 +2,7 @@ import { closeSync, fsyncSync, openSync, readFileSync, renameSync, rmSync, write
 import { isDeepStrictEqual } from 'node:util';
 import { ConfigError, Os2gError } from '../errors.js';
 import { fileProblem } from '../file-problem.js';
+import { readable } from '../input-file.js';
 import { beginningOf, linkTarget } from '../output-files.js';
 import { removeStaleBeside, temporaryBeside } from '../temporary-files.js';
 import { option, words } from '../wording.js';
@@ -200,7 +201,7 @@ function notWritten(path: string, cause: unknown): Os2gError {
 export function readCursor(path: string): Cursor {
   let text: string;
   try {
-    text = readFileSync(path, 'utf8');
+    text = readFileSync(readable(path), 'utf8');
   } catch (cause) {
     throw new ConfigError(
       'bad_cursor',

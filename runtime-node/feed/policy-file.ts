@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { z } from 'zod';
 import { ConfigError } from '../errors.js';
 import { fileProblem } from '../file-problem.js';
+import { readable } from '../input-file.js';
 import { type PolicySpec, resolvePolicy } from '../policy/resolve.js';
 import { schemaProblem } from '../schema-problem.js';
 
@@ -39,7 +40,7 @@ export async function readPolicyFile(path: string): Promise<PolicySpec> {
 
 async function readText(path: string): Promise<string> {
   try {
-    return await readFile(path, 'utf8');
+    return await readFile(readable(path), 'utf8');
   } catch (cause) {
     throw badPolicy(path, fileProblem(cause), cause);
   }

@@ -3,6 +3,7 @@ import * as layout from '../../assembly/layout.js';
 import type { Core } from '../core.js';
 import { ConfigError } from '../errors.js';
 import { fileProblem } from '../file-problem.js';
+import { readable } from '../input-file.js';
 import { option, words } from '../wording.js';
 import * as format from './trace-format.js';
 
@@ -37,7 +38,7 @@ export class Trace {
   constructor(path: string) {
     this.path = path;
     try {
-      this.#fd = openSync(path, 'r');
+      this.#fd = openSync(readable(path), 'r');
     } catch (cause) {
       throw badTrace(path, `it cannot be read: ${fileProblem(cause)}`);
     }

@@ -1,4 +1,4 @@
-import { type FileHandle, open } from 'node:fs/promises';
+import { type FileHandle, open, stat } from 'node:fs/promises';
 import { ConfigError, Os2gError } from '../errors.js';
 import { words } from '../wording.js';
 import { parseManifest } from './arrow-table.js';
@@ -29,16 +29,18 @@ export async function readManifest(path: string): Promise<ColumnManifest> {
 async function readBytes(path: string): Promise<Uint8Array> {
   let handle: FileHandle | undefined;
   try {
-    handle = await open(path, 'r');
-    const stat = await handle.stat();
-    if (!stat.isFile()) {
-      throw new ConfigError('bad_manifest', `${path} is not a file`, 'name a manifest file', { file: path });
+    // Before it is opened: to open a named pipe waits for a writer.
+    if (!(await stat(path)).isFile()) {
+      const what = `${path} is not a file, but a folder, a pipe or a device`;
+      throw new ConfigError('bad_manifest', what, 'name a manifest file', { option: 'manifest', file: path });
     }
-    if (stat.size > MAX_BYTES) {
-      const what = `${path} has ${stat.size} bytes, at most ${MAX_BYTES} are read`;
+    handle = await open(path, 'r');
+    const { size } = await handle.stat();
+    if (size > MAX_BYTES) {
+      const what = `${path} has ${size} bytes, at most ${MAX_BYTES} are read`;
       throw new ConfigError('bad_manifest', what, 'split the manifest', { file: path });
     }
-    return await readAll(handle, stat.size);
+    return await readAll(handle, size);
   } catch (error) {
     if (error instanceof Os2gError) throw error;
     throw unreadable(path, error);

@@ -2,6 +2,8 @@ import { X509Certificate } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { rootCertificates } from 'node:tls';
 import { ConfigError } from '../errors.js';
+import { fileProblem } from '../file-problem.js';
+import { readable } from '../input-file.js';
 import { option, words } from '../wording.js';
 
 const CERTIFICATE = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g;
@@ -26,9 +28,9 @@ export async function readCaBundle(file: string | null, where: string): Promise<
     );
   let text: string;
   try {
-    text = await readFile(file, 'latin1');
+    text = await readFile(readable(file), 'latin1');
   } catch (cause) {
-    throw refuse(`cannot read ${JSON.stringify(file)}`, cause);
+    throw refuse(`cannot read ${JSON.stringify(file)}: ${fileProblem(cause)}`, cause);
   }
   const certificates = text.match(CERTIFICATE) ?? [];
   if (certificates.length === 0) throw refuse(`${JSON.stringify(file)} holds no PEM certificate`);

@@ -1,6 +1,8 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { z } from 'zod';
+import { fileProblem } from '../../runtime-node/file-problem.js';
+import { readable } from '../../runtime-node/input-file.js';
 import { DEFAULT_PROFILE, profileNamed } from '../profiles/index.js';
 import { notesOf, type ParameterNote, type Profile, valuesOf } from '../profiles/parameter.js';
 import { badScenario, checkTogether } from './check.js';
@@ -78,12 +80,12 @@ export function overrideScenario(scenario: Scenario, overrides: Overrides): Scen
 
 function readFile(path: string): Buffer {
   try {
-    return readFileSync(path);
+    return readFileSync(readable(path));
   } catch (cause) {
     throw badScenario(
       path,
       '',
-      `cannot be read: ${(cause as Error).message}`,
+      `cannot be read: ${fileProblem(cause)}`,
       'name a scenario file (os2g.scenario/1)',
       cause,
     );

@@ -1,5 +1,7 @@
 import { appendFileSync, existsSync, readFileSync, truncateSync, writeFileSync } from 'node:fs';
 import { ConfigError, Os2gError } from '../../runtime-node/errors.js';
+import { fileProblem } from '../../runtime-node/file-problem.js';
+import { readable } from '../../runtime-node/input-file.js';
 import type { EvaluateBatch, EvaluateOptions, Trial, TrialOutcome } from './trial.js';
 
 const SCHEMA = 'os2g.tune-journal/1';
@@ -109,7 +111,7 @@ function line(value: object): string {
 
 function wholeLines(file: string): Record<string, unknown>[] {
   try {
-    const text = readFileSync(file, 'utf8');
+    const text = readFileSync(readable(file), 'utf8');
     const end = text.lastIndexOf('\n') + 1;
     if (end < text.length) truncateSync(file, Buffer.byteLength(text.slice(0, end)));
     return text
@@ -120,7 +122,7 @@ function wholeLines(file: string): Record<string, unknown>[] {
   } catch (cause) {
     throw badJournal(
       file,
-      `cannot be read: ${(cause as Error).message}`,
+      `cannot be read: ${fileProblem(cause)}`,
       'name the file of --journal',
       cause,
     );

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { ConfigError } from '../../errors.js';
 import { fileProblem } from '../../file-problem.js';
+import { readable } from '../../input-file.js';
 
 /**
  * A JSON object from a file that the caller named.
@@ -36,7 +37,7 @@ export function readJsonObject(file: string, what: string): Record<string, unkno
 
 function readText(file: string, what: string): string {
   try {
-    return readFileSync(file, 'utf8');
+    return readFileSync(readable(file), 'utf8');
   } catch (error) {
     throw new ConfigError(
       'bad_file',

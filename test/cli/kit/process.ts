@@ -21,11 +21,17 @@ export class Call {
   stdout = '';
   stderr = '';
 
-  constructor(argv: readonly string[], env: Record<string, string> = {}, entry = ENTRY) {
+  constructor(
+    argv: readonly string[],
+    env: Record<string, string> = {},
+    entry = ENTRY,
+    before: readonly string[] = [],
+  ) {
     const inherited = Object.entries(process.env).filter(
       ([name]) => !/^(AWS|OS2G)_/.test(name) || name === 'OS2G_CORE' || name === 'OS2G_PYTHON',
     );
-    this.child = spawn(process.execPath, [entry, ...argv], {
+    const [command = process.execPath, ...words] = [...before, process.execPath, entry, ...argv];
+    this.child = spawn(command, words, {
       env: { ...Object.fromEntries(inherited), AWS_EC2_METADATA_DISABLED: 'true', ...env },
       stdio: ['ignore', 'pipe', 'pipe'],
     });
@@ -44,6 +50,11 @@ export class Call {
         resolve({ code, signal, stdout: this.stdout, stderr: this.stderr });
       });
     });
+  }
+
+  /** A call through bash: the words of the call are `$@` of the script. */
+  static ofShell(script: string, argv: readonly string[], env: Record<string, string> = {}): Call {
+    return new Call(argv, env, ENTRY, ['bash', '-c', script, 'bash']);
   }
 
   /** Resolves as soon as `holds` is true, or the process has ended. */
