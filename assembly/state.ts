@@ -28,6 +28,7 @@ export class State {
   on_error: u32;
   initialised: u32;
   max_skips: u64;
+  skips_counted: u64; // against max_skips
   batches_per_epoch: u64;
   // memory
   memory_limit: u64;

@@ -15,5 +15,7 @@ export function readable(path: string): string {
   if (found.isFile() || found.isDirectory()) return path; // to read a folder fails at once, and by itself
   if (found.isFIFO() && DESCRIPTOR.test(path)) return path;
   const what = found.isFIFO() ? 'a named pipe' : found.isSocket() ? 'a socket' : 'a device';
-  throw new Error(`it is ${what}, not a file${found.isFIFO() ? '; what a command prints is given as <(COMMAND)' : ''}`);
+  throw new Error(
+    `it is ${what}, not a file${found.isFIFO() ? '; what a command prints is given as <(COMMAND)' : ''}`,
+  );
 }

@@ -1,6 +1,7 @@
 import { AbortedError } from '../errors.js';
 import type { CommandResult, CommandSpec, Stopped } from './command.js';
-import { gatherLayers, resolveOptions } from './options/resolve.js';
+import { formOf, type OutputForm } from './options/form.js';
+import { gatherLayers, type Layers, resolveOptions } from './options/resolve.js';
 import { COMMON_OPTIONS } from './options/tables.js';
 import { errorReport } from './output/error-report.js';
 import { createLogger } from './output/log.js';
@@ -29,23 +30,15 @@ export async function run(
   commands: readonly CommandSpec[],
   process: Process,
 ): Promise<number> {
-  // Known before the words are read, since reading them may fail.
-  const early = (flag: string, variable: string): boolean =>
-    argv.includes(flag) || ['1', 'true'].includes(process.env[variable] ?? '');
-  let asked = {
-    json: early('--json', 'OS2G_JSON'),
-    debug: early('--debug', 'OS2G_DEBUG'),
-    logFormat: 'text',
-  };
+  let layers: Layers | null = null;
   try {
     const parsed = parseCommandLine(argv, commands, COMMON_OPTIONS);
     if (parsed.kind === 'text') {
       process.stdout.write(parsed.text);
       return 0;
     }
-    const layers = gatherLayers(parsed.flags, process.env);
+    layers = gatherLayers(parsed.flags, process.env);
     const options = resolveOptions({ ...COMMON_OPTIONS, ...parsed.spec.options }, layers);
-    asked = options;
     const colors = colorsFor(process.stderr, process.env);
     const stderr = new StandardError(process.stderr, options.progress, colors);
     const write = (line: string): void => stderr.line(line);
@@ -59,7 +52,7 @@ export async function run(
     printResult(result, options.json, process.stdout);
     return result.exitCode ?? 0;
   } catch (thrown) {
-    return printError(thrown, asked, process);
+    return printError(thrown, formOf(layers, argv, process.env), process);
   }
 }
 
@@ -68,18 +61,11 @@ function printResult({ document, text }: CommandResult, json: boolean, stdout: S
   if (shown !== '') stdout.write(`${shown}\n`);
 }
 
-/** How the process asked for its errors. */
-interface Form {
-  readonly json: boolean;
-  readonly debug: boolean;
-  readonly logFormat: string;
-}
-
 /** How far the work came, and that it did not come to its end. With `--json` it is still one document. */
 function printStopped(
   { document, text }: CommandResult,
   { error, fields }: Stopped,
-  form: Form,
+  form: OutputForm,
   process: Process,
 ): number {
   if (!form.json) process.stdout.write(`${text}\n`);
@@ -92,7 +78,7 @@ function printStopped(
 
 function printError(
   thrown: unknown,
-  { json, debug, logFormat }: Form,
+  { json, debug, logFormat }: OutputForm,
   process: Process,
   complete: (document: Record<string, unknown>) => Record<string, unknown> = (document) => document,
 ): number {

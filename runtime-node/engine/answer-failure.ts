@@ -1,4 +1,5 @@
 import { EXPIRED_CODES, THROTTLED_CODES } from '../s3/error-codes.js';
+import type { Hide } from '../s3/secrets.js';
 import type { AnswerHeaders } from './answer-headers.js';
 import { type ErrorDocument, printableStart, readErrorDocument } from './error-document.js';
 import type { FailureName } from './failure.js';
@@ -24,6 +25,8 @@ export interface AnsweredRequest {
   /** Signed with a session token that has run out, or of which nobody knows when it does. */
   mayBeExpired: boolean;
   nowMs: number;
+  /** Takes the credentials of the request out of what the answer says: some stores and proxies echo the request. */
+  hide: Hide;
 }
 
 const OTHER_REGION = new Set(['PermanentRedirect', 'TemporaryRedirect', 'AuthorizationHeaderMalformed']);
@@ -41,22 +44,25 @@ export function refusesIfMatch(status: number, s3Code: string | null, request: A
 export function answerFailure(
   status: number,
   headers: AnswerHeaders,
-  body: string,
+  given: string,
   request: AnsweredRequest,
 ): AnswerFailure {
+  const body = request.hide(given);
   const document = readErrorDocument(body);
-  const region = headers.bucketRegion ?? document.region;
+  const region = hidden(headers.bucketRegion, request.hide) ?? document.region;
   const name = classify(status, document.code, body === '', region, request);
   return {
     name,
     what: explain(name, status, document, region, headers, request),
     s3Code: document.code,
-    requestId: headers.requestId ?? document.requestId,
+    requestId: hidden(headers.requestId, request.hide) ?? document.requestId,
     region,
     bodyStart: printableStart(body),
     retryAfterNs: parseRetryAfterNs(headers.retryAfter, request.nowMs),
   };
 }
+
+const hidden = (text: string | null, hide: Hide): string | null => (text === null ? null : hide(text));
 
 function classify(
   status: number,

@@ -60,3 +60,15 @@ export class Deadlines {
     }
   };
 }
+
+const LIMIT_MEANINGS: Partial<Record<FailureName, string>> = {
+  timeout_connect: 'no connection within limits.connect',
+  timeout_first_byte: 'no answer within limits.first_byte',
+  timeout_idle: 'the body stood still for limits.idle',
+  timeout_total: 'not done within limits.total',
+};
+
+/** What it means that a limit has run out. */
+export function limitMeaning(limit: FailureName): string {
+  return LIMIT_MEANINGS[limit] ?? limit;
+}

@@ -1,10 +1,11 @@
 import type { Clock } from '../clock.js';
 import type { BucketAccess, S3Credentials } from '../s3/access.js';
+import { hiderOf } from '../s3/secrets.js';
 import { type AnsweredRequest, answerFailure, refusesIfMatch } from './answer-failure.js';
 import { Attempts, type FailureDetails } from './attempts.js';
 import type { RunningChecksum } from './checksum.js';
 import { Connections } from './connections.js';
-import { Deadlines } from './deadlines.js';
+import { Deadlines, limitMeaning } from './deadlines.js';
 import type { CompletionSink, FetchFailure, GetEngine, Limits, ObjectTable } from './engine.js';
 import { Exchange, type ExchangeOwner } from './exchange.js';
 import type { FailureName } from './failure.js';
@@ -215,9 +216,10 @@ class PortableEngine implements GetEngine, ExchangeOwner {
 
   mismatched(exchange: Exchange, name: FailureName, what: string): void {
     const { status, headers } = exchange;
-    const requestId = headers.requestId ?? undefined;
+    const hide = hiderOf(exchange.credentials);
+    const requestId = headers.requestId === null ? undefined : hide(headers.requestId);
     const etags = name === 'changed' ? etagsOf(exchange) : {};
-    this.end(exchange, name, { message: what, status, requestId, ...etags });
+    this.end(exchange, name, { message: hide(what), status, requestId, ...etags });
   }
 
   disconnected(exchange: Exchange, failure: SocketFailure, cause: Error): void {
@@ -267,6 +269,7 @@ class PortableEngine implements GetEngine, ExchangeOwner {
       anonymous: credentials === null,
       mayBeExpired: hasToken && (credentials.expiresAtMs ?? 0) <= nowMs + EXPIRY_SLACK_MS,
       nowMs,
+      hide: hiderOf(credentials),
     };
   }
 
@@ -279,20 +282,13 @@ class PortableEngine implements GetEngine, ExchangeOwner {
   }
 }
 
-function etagsOf({ asked, headers }: Exchange): Pick<FetchFailure, 'expectedEtag' | 'actualEtag'> {
+function etagsOf({
+  asked,
+  headers,
+  credentials,
+}: Exchange): Pick<FetchFailure, 'expectedEtag' | 'actualEtag'> {
   return {
     expectedEtag: asked.etag === null ? undefined : quotedEtag(asked.etag),
-    actualEtag: headers.etag ?? undefined,
+    actualEtag: headers.etag === null ? undefined : hiderOf(credentials)(headers.etag),
   };
-}
-
-const LIMIT_MEANINGS: Partial<Record<FailureName, string>> = {
-  timeout_connect: 'no connection within limits.connect',
-  timeout_first_byte: 'no answer within limits.first_byte',
-  timeout_idle: 'the body stood still for limits.idle',
-  timeout_total: 'not done within limits.total',
-};
-
-function limitMeaning(limit: FailureName): string {
-  return LIMIT_MEANINGS[limit] ?? limit;
 }

@@ -1,5 +1,6 @@
 import { Os2gError } from '../errors.js';
 import type { Manifest, SampleField } from '../manifest/manifest.js';
+import { shown } from '../shown.js';
 import type { Cursor } from './cursor.js';
 import type { Delivery } from './delivery.js';
 
@@ -126,7 +127,7 @@ export class Batch {
     if (!Number.isInteger(i) || i < 0 || i >= delivery.samples) {
       throw new Os2gError(
         'bad_argument',
-        `there is no sample ${i} in batch ${this.index} of epoch ${this.epoch}`,
+        `there is no sample ${shown(i)} in batch ${this.index} of epoch ${this.epoch}`,
         `give a whole number in 0..${delivery.samples - 1}: a batch's length may differ from the one before`,
       );
     }

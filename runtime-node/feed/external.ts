@@ -1,5 +1,7 @@
 import * as layout from '../../assembly/layout.js';
 import { ConfigError, Os2gError } from '../errors.js';
+import { shown } from '../shown.js';
+import { FLAG, isPlain, OBJECT } from './option-shapes.js';
 import type { Pump } from './pump.js';
 
 /** Bounds of an external order. */
@@ -45,10 +47,9 @@ export class External {
   }
 
   /** @throws Os2gError `not_external`, `bad_row`, `lookahead_full`, `order_ended` */
-  request(
-    rows: ArrayLike<number>,
-    { endBatch = false, end = false }: { endBatch?: boolean; end?: boolean },
-  ): void {
+  request(rows: ArrayLike<number>, options: { endBatch?: boolean; end?: boolean }): void {
+    checkArguments(rows, options);
+    const { endBatch = false, end = false } = options;
     this.#check(rows, endBatch);
     const filled = this.#filling + rows.length;
     const { batchSamples } = this.#limits;
@@ -104,9 +105,27 @@ export class External {
       const range = `0..${this.#limits.rows - 1}`;
       throw new Os2gError(
         'bad_row',
-        `request(): ${row} is not a row of the manifest`,
+        `request(): ${shown(row)} is not a row of the manifest`,
         `give rows in ${range}`,
       );
     }
   }
+}
+
+/** @throws ConfigError `bad_argument` that names the argument */
+function checkArguments(rows: unknown, options: unknown): void {
+  const isList =
+    typeof rows === 'object' && rows !== null && 'length' in rows && Number.isInteger(rows.length);
+  if (!isList) throw badArgument('rows', rows, 'a list of rows', 'give an array of rows of the manifest');
+  if (!isPlain(options)) throw badArgument('options', options, OBJECT.is, 'give {endBatch, end} or nothing');
+  for (const name of ['endBatch', 'end']) {
+    const value = options[name];
+    if (value !== undefined && !FLAG.fits(value)) throw badArgument(name, value, FLAG.is, FLAG.mend);
+  }
+}
+
+function badArgument(name: string, value: unknown, is: string, mend: string): ConfigError {
+  return new ConfigError('bad_argument', `request(): ${name}: ${shown(value)} is not ${is}`, mend, {
+    option: name,
+  });
 }

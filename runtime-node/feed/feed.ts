@@ -1,5 +1,6 @@
 import { AbortedError, Os2gError } from '../errors.js';
 import type { Manifest } from '../manifest/manifest.js';
+import { shown } from '../shown.js';
 import { Batch } from './batch.js';
 import { type Cursor, cursorAfter } from './cursor.js';
 import type { CursorFile } from './cursor-file.js';
@@ -110,10 +111,10 @@ export class Feed implements AsyncIterable<Batch>, AsyncDisposable {
 
   /** Reports compute time, for `gpu_busy_share`: the time of a step itself, not the time until the loop noticed its end. */
   busy(ns: number): void {
-    if (!(ns >= 0 && Number.isFinite(ns)))
+    if (!(Number.isFinite(ns) && ns >= 0))
       throw new Os2gError(
         'bad_argument',
-        `busy(): ${ns} is not a time in nanoseconds`,
+        `busy(): ${shown(ns)} is not a time in nanoseconds`,
         'give a number from 0 on',
       );
     this.#tally.busyNs += ns;

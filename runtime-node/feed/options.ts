@@ -19,13 +19,30 @@ import {
   jobConfig,
   type OnError,
   type Shuffle,
-  shown,
   type Tail,
 } from '../policy/job.js';
 import { type Policy, type PolicySpec, resolvePolicy } from '../policy/resolve.js';
 import type { S3Options } from '../s3/location.js';
+import { shownUrl } from '../s3/secrets.js';
+import { shown } from '../shown.js';
 import { option, words } from '../wording.js';
 import type { Cursor } from './cursor.js';
+import {
+  ANY_TEXT,
+  CLOCK,
+  CURSOR,
+  checkShapes,
+  FLAG,
+  FUNCTION,
+  isPlain,
+  LOGGER,
+  MANIFEST,
+  OBJECT,
+  PATH,
+  type Shape,
+  SIGNAL,
+  TEXT,
+} from './option-shapes.js';
 import { isPolicyFile, readPolicyFile } from './policy-file.js';
 import type { Timers } from './timers.js';
 
@@ -77,7 +94,7 @@ export interface FeedOptions {
   direct?: DirectMode;
   /** A sample that cannot be read ends the feed, or is left out of its batch (`fail`). */
   onError?: OnError;
-  /** Samples that `onError: 'skip'` may leave out, over all epochs of this feed (100; a sample counts each time that it fails). */
+  /** Samples that `onError: 'skip'` may leave out, over all epochs of this feed (100; a sample counts each time that it fails, a pad never). */
   maxSkips?: number;
   /** (`auto`) */
   engine?: EngineName;
@@ -115,12 +132,16 @@ const OPTIONS: Readonly<Record<keyof FeedOptions, true>> = {
   ...{ cursorOut: true, trace: true, audit: true, signal: true, logger: true, clock: true, onListed: true },
   internal: true,
 };
-const S3_OPTIONS: Readonly<Record<keyof S3Options, true>> = {
-  ...{ endpoint: true, region: true, profile: true, anonymous: true, requesterPays: true, pathStyle: true },
-  caBundle: true,
+const SHAPES: Readonly<Partial<Record<keyof FeedOptions, Shape>>> = {
+  ...{ manifest: MANIFEST, source: ANY_TEXT, bucket: TEXT, s3: OBJECT, set: OBJECT, resume: CURSOR },
+  ...{ cursorOut: PATH, trace: PATH, audit: PATH },
+  ...{ signal: SIGNAL, logger: LOGGER, clock: CLOCK, onListed: FUNCTION },
 };
-const POLICY_FIELDS: Readonly<Record<keyof PolicySpec, true>> = { preset: true, set: true };
-const PATHS = ['cursorOut', 'trace', 'audit'] as const;
+const S3_SHAPES: Readonly<Record<keyof S3Options, Shape>> = {
+  ...{ endpoint: TEXT, region: TEXT, profile: TEXT, anonymous: FLAG, requesterPays: FLAG, pathStyle: FLAG },
+  caBundle: PATH,
+};
+const POLICY_SHAPES: Readonly<Record<keyof PolicySpec, Shape>> = { preset: TEXT, set: OBJECT };
 
 /** Options that need no data set to be checked, checked. */
 export interface CheckedOptions {
@@ -139,24 +160,24 @@ export interface CheckedOptions {
 export function checkNames(options: unknown): asserts options is FeedOptions {
   const given = fieldsOf(options, 'openFeed');
   refuseUnknown(given, OPTIONS, '', 'docs/api.md lists the options');
+  checkShapes(given, SHAPES);
   const { s3, policy } = given;
-  if (s3 !== undefined)
-    refuseUnknown(fieldsOf(s3, 's3'), S3_OPTIONS, 's3.', `s3 has ${Object.keys(S3_OPTIONS).join(', ')}`);
-  if (policy !== undefined && typeof policy !== 'string')
-    refuseUnknown(fieldsOf(policy, 'policy'), POLICY_FIELDS, 'policy.', 'a policy has preset and set');
-  for (const name of PATHS) {
-    const path = given[name];
-    if (path === undefined || (typeof path === 'string' && path !== '' && !path.includes('\0'))) continue;
-    const what = words`${option(name)}: ${shown(path)} is not the path of a file`;
-    throw new ConfigError('bad_option', what, 'name a file', { option: name });
+  if (s3 !== undefined) {
+    const fields = fieldsOf(s3, 's3');
+    refuseUnknown(fields, S3_SHAPES, 's3.', `s3 has ${Object.keys(S3_SHAPES).join(', ')}`);
+    checkShapes(fields, S3_SHAPES, 's3.');
+  }
+  if (policy !== undefined && typeof policy !== 'string') {
+    const fields = fieldsOf(policy, 'policy');
+    refuseUnknown(fields, POLICY_SHAPES, 'policy.', 'a policy has preset and set');
+    checkShapes(fields, POLICY_SHAPES, 'policy.');
   }
 }
 
 function fieldsOf(value: unknown, name: string): Record<string, unknown> {
-  if (typeof value === 'object' && value !== null && !Array.isArray(value))
-    return value as Record<string, unknown>;
-  const what = `${name}: ${shown(value)} is not an object with options`;
-  throw new ConfigError('bad_option', what, 'give {name: value, ...}', { option: name });
+  if (isPlain(value)) return value;
+  const what = `${name}: ${shown(value)} is not ${OBJECT.is}`;
+  throw new ConfigError('bad_option', what, OBJECT.mend, { option: name });
 }
 
 function refuseUnknown(given: object, known: object, prefix: string, otherwise: string): void {
@@ -238,11 +259,20 @@ function checkSource(options: FeedOptions): void {
       { option: 'manifest' },
     );
   }
-  if (source !== undefined && !String(source).startsWith('s3://')) {
+  if (source !== undefined && options.bucket !== undefined) {
+    throw new ConfigError(
+      'bad_option',
+      words`${option('bucket')} is given beside a source, which names its bucket itself`,
+      words`leave ${option('bucket')} out: it is for a manifest that does not name its bucket`,
+      { option: 'bucket' },
+    );
+  }
+  if (source !== undefined && !source.startsWith('s3://')) {
+    const isUrl = /^[a-z0-9]+:\/\//i.test(source);
     throw new ConfigError(
       'bad_s3_url',
-      `${JSON.stringify(source)} is not an S3 location`,
-      words`a manifest is given as ${{ api: 'manifest', command: `--manifest ${source || 'FILE'}` }}; a prefix is written s3://BUCKET/PREFIX`,
+      `${isUrl ? shownUrl(source) : JSON.stringify(source)} is not an S3 location`,
+      words`a manifest is given as ${{ api: 'manifest', command: `--manifest ${isUrl ? 'FILE' : source || 'FILE'}` }}; a prefix is written s3://BUCKET/PREFIX`,
       { option: 'source' },
     );
   }

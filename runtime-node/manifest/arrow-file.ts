@@ -65,12 +65,14 @@ function unreadable(path: string, cause: unknown): ConfigError {
   if (code === 'ENOENT') {
     const mend = 'check the path, or make the manifest with `os2g index s3://bucket/prefix -o FILE`';
     return new ConfigError('manifest_not_found', `${path}: there is no such manifest`, mend, {
+      option: 'manifest',
       file: path,
       cause,
     });
   }
   const mend = 'check that the file can be read by this user';
   return new ConfigError('manifest_unreadable', `${path} cannot be read (${code})`, mend, {
+    option: 'manifest',
     file: path,
     cause,
   });

@@ -1,5 +1,6 @@
 import * as layout from '../../assembly/layout.js';
 import { ConfigError } from '../errors.js';
+import { shown } from '../shown.js';
 import { commandName, option, type Text, words } from '../wording.js';
 import type { Policy } from './resolve.js';
 import { SETTINGS } from './settings.js';
@@ -183,13 +184,6 @@ function notInRange(name: string, value: unknown, range: Text): ConfigError {
     words`give a whole number in ${range}`,
     { option: name },
   );
-}
-
-/** A value of any kind, as an error shows it. */
-export function shown(value: unknown): string {
-  if (typeof value === 'bigint') return `${value}n`;
-  if (typeof value === 'number' || value === undefined) return String(value);
-  return JSON.stringify(value) ?? String(value);
 }
 
 function stripUndefined<T extends object>(value: T): T {

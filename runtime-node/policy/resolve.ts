@@ -1,4 +1,5 @@
 import { ConfigError } from '../errors.js';
+import { shown } from '../shown.js';
 import { PRESET_NAMES, type PresetName, SETTINGS, SETTINGS_BY_NAME, type Setting } from './settings.js';
 import { formatBytes, formatDuration, parseBytes, parseDurationNs, parseNumber } from './units.js';
 
@@ -25,7 +26,7 @@ export function resolvePolicy(spec: PolicySpec = {}): Policy {
   if (!preset) {
     throw new ConfigError(
       'bad_option',
-      `there is no policy preset ${JSON.stringify(spec.preset)}`,
+      `there is no policy preset ${shown(spec.preset)}`,
       `use one of ${PRESET_NAMES.join(', ')}`,
       {
         option: 'policy',
@@ -65,8 +66,8 @@ export function settingValue(setting: Setting, value: unknown): number {
 
 function toNumber(setting: Setting, value: unknown): number {
   if (setting.kind === 'choice') {
-    const index = setting.choices?.indexOf(String(value)) ?? -1;
-    return index >= 0 && typeof value === 'string' ? index : Number.NaN;
+    const index = typeof value === 'string' ? setting.choices?.indexOf(value) : undefined;
+    return index === undefined || index < 0 ? Number.NaN : index;
   }
   if (setting.kind === 'bytes' || setting.kind === 'duration') {
     if (typeof value !== 'string') throw badValue(setting, value);
@@ -114,7 +115,6 @@ function checkTogether(values: Map<string, number>): void {
 }
 
 function badValue(setting: Setting, value: unknown): ConfigError {
-  const shown = typeof value === 'number' ? String(value) : JSON.stringify(value);
   const form =
     setting.kind === 'bytes' || setting.kind === 'duration'
       ? 'text with a unit'
@@ -125,7 +125,7 @@ function badValue(setting: Setting, value: unknown): ConfigError {
           : 'one of its words';
   return new ConfigError(
     'bad_option',
-    `${setting.name}: ${shown} is not ${form} in ${formatRange(setting)}`,
+    `${setting.name}: ${shown(value)} is not ${form} in ${formatRange(setting)}`,
     `give ${form} in ${formatRange(setting)}, for example ${example(setting)} (${setting.meaning})`,
     { option: setting.name },
   );

@@ -1,5 +1,6 @@
 import { ConfigError } from '../errors.js';
 import { option, words } from '../wording.js';
+import { shownUrl } from './secrets.js';
 
 /** How a store is reached; what is not given is found by the AWS conventions (environment, shared files). */
 export interface S3Options {
@@ -36,7 +37,8 @@ export function parseS3Url(text: string): S3Location {
   if (bucket === undefined || (arn === null && !/^[A-Za-z0-9._-]{3,255}$/.test(bucket))) {
     throw new ConfigError(
       'bad_s3_url',
-      `${JSON.stringify(text)} is not an S3 location`,
+      // Some tools take keys in such a URL.
+      `${text.includes('@') ? shownUrl(text) : JSON.stringify(text)} is not an S3 location`,
       'write s3://BUCKET or s3://BUCKET/PREFIX; a bucket name has 3 to 63 letters, digits, dots and hyphens',
     );
   }
@@ -47,11 +49,18 @@ export function parseS3Url(text: string): S3Location {
 export function checkEndpoint(text: string, where = 's3.endpoint'): string {
   const url = URL.canParse(text) ? new URL(text) : null;
   const isHttp = url?.protocol === 'http:' || url?.protocol === 'https:';
-  if (url === null || !isHttp || url.search !== '' || url.hash !== '' || url.username !== '') {
+  if (
+    url === null ||
+    !isHttp ||
+    url.search !== '' ||
+    url.hash !== '' ||
+    url.username !== '' ||
+    url.password !== ''
+  ) {
     throw new ConfigError(
       'bad_endpoint',
-      words`${where === 's3.endpoint' ? option(where) : where}: ${JSON.stringify(text)} is not the URL of a store`,
-      'write http://HOST:PORT or https://HOST, with a base path if the store has one, without query or user name',
+      words`${where === 's3.endpoint' ? option(where) : where}: ${shownUrl(text)} is not the URL of a store`,
+      'write http://HOST:PORT or https://HOST, with a base path if the store has one, without query, user name or password',
       { option: where },
     );
   }

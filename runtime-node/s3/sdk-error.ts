@@ -1,22 +1,10 @@
+import { printableStart } from '../engine/error-document.js';
 import { AbortedError, Os2gError, StoreError } from '../errors.js';
 import { option, type Text, words } from '../wording.js';
-import { EXPIRED_CODES, isTlsCode, THROTTLED_CODES } from './error-codes.js';
+import { isTlsCode } from './error-codes.js';
+import { isSuccess, readSdkFailure, type SdkFailure } from './sdk-failure.js';
+import { type Hide, hideInError } from './secrets.js';
 import { NOT_HTTP_MEND, tlsFailure } from './tls-failure.js';
-
-/** What a failed call of the SDK says, whatever class it came as. */
-export interface SdkFailure {
-  /** The store's own code, or the SDK's name for it; null where the call got no answer. */
-  s3Code: string | null;
-  status: number | null;
-  requestId: string | null;
-  /** From x-amz-bucket-region, or the error document. */
-  region: string | null;
-  /** Of the system or of TLS: ECONNREFUSED, ... */
-  systemCode: string | null;
-  /** The answer's Date, in milliseconds since 1970. */
-  storeMs: number | null;
-  message: string;
-}
 
 /** What was being done; for messages. */
 export interface CallContext {
@@ -33,57 +21,15 @@ export interface CallContext {
   requesterPays: boolean;
 }
 
-const PASSING = new Set([
-  'ECONNRESET',
-  'EPIPE',
-  'ETIMEDOUT',
-  'ECONNABORTED',
-  'EAI_AGAIN',
-  'ECONNREFUSED',
-  'EHOSTUNREACH',
-  'ENETUNREACH',
-  'ERR_STREAM_PREMATURE_CLOSE',
-]);
-
-export function readSdkFailure(cause: unknown): SdkFailure {
-  const response = field(cause, '$response');
-  const headers = field(response, 'headers');
-  const metadata = field(cause, '$metadata');
-  const status = number(field(metadata, 'httpStatusCode')) ?? number(field(response, 'statusCode'));
-  const name = string(field(cause, 'name'));
-  const date = Date.parse(string(field(headers, 'date')) ?? '');
-  return {
-    s3Code: status === null ? null : (string(field(cause, 'Code')) ?? name),
-    status,
-    requestId: string(field(metadata, 'requestId')) ?? string(field(headers, 'x-amz-request-id')),
-    region: string(field(headers, 'x-amz-bucket-region')) ?? string(field(cause, 'Region')),
-    systemCode: systemCode(cause) ?? (name === 'TimeoutError' ? 'ETIMEDOUT' : null),
-    storeMs: Number.isNaN(date) ? null : date,
-    message: cause instanceof Error ? cause.message : String(cause),
-  };
-}
-
-export function isExpired({ s3Code }: SdkFailure): boolean {
-  return s3Code !== null && EXPIRED_CODES.has(s3Code);
-}
-
-/** Whether the same call may well succeed a little later. */
-export function isPassing({ s3Code, status, systemCode }: SdkFailure): boolean {
-  if (status === null) return systemCode !== null && PASSING.has(systemCode);
-  if (status === 501) return false;
-  return (
-    status >= 500 ||
-    status === 429 ||
-    status === 408 ||
-    (s3Code !== null && (THROTTLED_CODES.has(s3Code) || s3Code === 'RequestTimeout'))
-  );
-}
-
-/** A failed call as the error that the user sees. */
-export function storeError(cause: unknown, call: CallContext, attempts: number): Os2gError {
+/**
+ * A failed call as the error that the user sees.
+ * @param hide takes the credentials that were used out of what the store says
+ */
+export function storeError(cause: unknown, call: CallContext, attempts: number, hide: Hide): Os2gError {
   if (cause instanceof Os2gError) return cause;
-  if (string(field(cause, 'name')) === 'AbortError') return new AbortedError(cause);
-  const failure = readSdkFailure(cause);
+  if (cause instanceof Error && cause.name === 'AbortError') return new AbortedError(cause);
+  hideInError(cause, hide);
+  const failure = hiddenIn(readSdkFailure(cause), hide);
   const { code, what, mend } = explain(failure, call);
   const below = call.key ?? call.prefix ?? '';
   const place = below === '' ? `s3://${call.bucket}` : `s3://${call.bucket}/${below}`;
@@ -94,8 +40,22 @@ export function storeError(cause: unknown, call: CallContext, attempts: number):
     status: failure.status ?? undefined,
     s3Code: failure.s3Code ?? undefined,
     requestId: failure.requestId ?? undefined,
+    bodyStart: failure.body === null ? undefined : printableStart(failure.body),
     cause,
   });
+}
+
+function hiddenIn(failure: SdkFailure, hide: Hide): SdkFailure {
+  const hidden = (text: string | null): string | null => (text === null ? null : hide(text));
+  const { s3Code, requestId, region, body, message } = failure;
+  return {
+    ...failure,
+    s3Code: hidden(s3Code),
+    requestId: hidden(requestId),
+    region: hidden(region),
+    body: hidden(body),
+    message: hide(message),
+  };
 }
 
 interface Explanation {
@@ -107,6 +67,13 @@ interface Explanation {
 function explain(failure: SdkFailure, call: CallContext): Explanation {
   const { s3Code, status, systemCode, region } = failure;
   if (status === null) return explainSilence(systemCode, failure.message, call);
+  if (isSuccess(status)) {
+    return {
+      code: call.action === 'list' ? 'bad_listing' : 'protocol',
+      what: `what came with status ${status} is not the answer of an S3 store, or not the whole of it`,
+      mend: words`try again; if it stays, check ${option('s3.endpoint')}, and what stands between here and the store`,
+    };
+  }
   const said = [`status ${status}`, s3Code, failure.message]
     .filter((part) => part !== null && part !== '')
     .join(', ');
@@ -220,24 +187,4 @@ function explainSilence(systemCode: string | null, message: string, call: CallCo
     what,
     mend: words`check that the store runs, ${option('s3.endpoint')}, ${option('s3.region')} and the network between`,
   };
-}
-
-function systemCode(cause: unknown): string | null {
-  const own = string(field(cause, 'code'));
-  if (own !== null) return own;
-  const errors = field(cause, 'errors');
-  const inner = Array.isArray(errors) ? errors[0] : field(cause, 'cause');
-  return inner === undefined || inner === null ? null : systemCode(inner);
-}
-
-function field(value: unknown, name: string): unknown {
-  return typeof value === 'object' && value !== null ? Reflect.get(value, name) : undefined;
-}
-
-function string(value: unknown): string | null {
-  return typeof value === 'string' && value !== '' ? value : null;
-}
-
-function number(value: unknown): number | null {
-  return typeof value === 'number' ? value : null;
 }

@@ -1,12 +1,15 @@
 import { HeadObjectCommand, ListObjectsV2Command, type S3Client } from '@aws-sdk/client-s3';
-import type { BucketAccess, CredentialSource } from './access.js';
+import type { BucketAccess, CredentialSource, S3Credentials } from './access.js';
 import { openClient } from './client.js';
 import type { RefreshedCredentials } from './credentials.js';
 import { type ResolvedEndpoint, resolveEndpoint } from './endpoint.js';
 import { isArchive, type ListedObject, listPages } from './listing.js';
 import type { S3Options } from './location.js';
 import { withRetries } from './retry.js';
-import { type CallContext, isExpired, isPassing, readSdkFailure, storeError } from './sdk-error.js';
+import { type CallContext, storeError } from './sdk-error.js';
+import { isExpired, isPassing, readSdkFailure } from './sdk-failure.js';
+import { hiderOf } from './secrets.js';
+import { checkedPage } from './unreadable-answer.js';
 
 export type { BucketAccess, CredentialSource, S3Credentials } from './access.js';
 export type { ListedObject } from './listing.js';
@@ -86,7 +89,7 @@ class SdkStore implements S3Store {
           OptionalObjectAttributes: ['RestoreStatus'],
           RequestPayer: this.options.requesterPays ? 'requester' : undefined,
         });
-        return this.client.send(command, { abortSignal: signal });
+        return this.client.send(command, { abortSignal: signal }).then(checkedPage);
       });
     yield* listPages(request, bucket, isAws);
   }
@@ -152,24 +155,30 @@ class SdkStore implements S3Store {
       requesterPays: access.requesterPays,
     };
     let attempts = 0;
+    const signedWith = new Set<S3Credentials>();
+    const sendOnce = (): Promise<T> => {
+      attempts++;
+      if (access.credentials !== null) signedWith.add(access.credentials.current());
+      return send();
+    };
     const attempt = async (): Promise<T> => {
       signal?.throwIfAborted();
-      attempts++;
       const used = access.credentials?.current();
       try {
-        return await send();
+        return await sendOnce();
       } catch (cause) {
         if (used === undefined || access.credentials === null || !isExpired(readSdkFailure(cause)))
           throw cause;
         await access.credentials.refresh(used);
-        attempts++;
-        return await send();
+        return await sendOnce();
       }
     };
     try {
       return await withRetries(attempt, (cause) => isPassing(readSdkFailure(cause)), signal);
     } catch (cause) {
-      throw storeError(cause, context, attempts);
+      const hide = (text: string): string =>
+        [...signedWith].reduce((rest, credentials) => hiderOf(credentials)(rest), text);
+      throw storeError(cause, context, attempts, hide);
     }
   }
 }

@@ -120,12 +120,7 @@ function wholeLines(file: string): Record<string, unknown>[] {
       .filter((entry) => entry !== '')
       .map((entry) => JSON.parse(entry) as Record<string, unknown>);
   } catch (cause) {
-    throw badJournal(
-      file,
-      `cannot be read: ${fileProblem(cause)}`,
-      'name the file of --journal',
-      cause,
-    );
+    throw badJournal(file, `cannot be read: ${fileProblem(cause)}`, 'name the file of --journal', cause);
   }
 }
 

@@ -139,4 +139,25 @@ test('a step is as long as it was asked for, however late the timer is', async (
   assert.ok((stats.gpu_busy_share ?? 2) <= 1);
 });
 
+test('a key with terminal escapes: shown as text, exact in the result', async () => {
+  const key = 'odd/\x1b]0;owned\x07\x1b[2J\n.bin';
+  data.store.put(BUCKET, key, { sizeBytes: 100, seed: 1 });
+  const rule = data.store.faults.add({
+    match: { operation: 'get', key },
+    fault: { kind: 'status', status: 403, code: 'AccessDenied' },
+  });
+  const argv = ['feed', `s3://${BUCKET}/odd/`, '--batch-samples', '1'];
+  const failed = await os2g(argv, data.env);
+  const skipped = await os2g([...argv, '--on-error', 'skip'], data.env);
+  const document = JSON.parse((await os2g([...argv, '--on-error', 'skip', '--json'], data.env)).stdout);
+  rule.remove();
+  data.store.delete(BUCKET, key);
+  assert.is(failed.code, 1);
+  for (const text of [failed.stderr, skipped.stdout, skipped.stderr]) {
+    assert.match(text, /\\x1b\]0;owned\\x07|\\u001b\]0;owned\\u0007/);
+    assert.not.match(text.replaceAll('\n', ''), /\p{Cc}/u);
+  }
+  assert.is(document.skipped[0].key, key);
+});
+
 test.run();

@@ -1,10 +1,12 @@
 import { Writable } from 'node:stream';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
+import { checksText } from '../../runtime-node/cli/commands/doctor.js';
 import { batchesAhead, stallText } from '../../runtime-node/cli/feed/report.js';
 import { errorReport } from '../../runtime-node/cli/output/error-report.js';
 import { createLogger } from '../../runtime-node/cli/output/log.js';
 import * as numbers from '../../runtime-node/cli/output/numbers.js';
+import { printable, printableLines } from '../../runtime-node/cli/output/printable.js';
 import { StandardError } from '../../runtime-node/cli/output/progress.js';
 import { table } from '../../runtime-node/cli/output/table.js';
 import { colorsFor } from '../../runtime-node/cli/output/terminal.js';
@@ -117,6 +119,53 @@ test('log lines hold no credentials, in either form', () => {
     assert.match(lines[0] ?? '', /hello/);
     assert.not.match(lines[0] ?? '', /s3cr3t/);
   }
+});
+
+test('what a terminal would obey is shown as an escape', () => {
+  const cases: [string, string][] = [
+    ['plain é 漢 🙂 \\', 'plain é 漢 🙂 \\'],
+    ['\x1b]0;title\x07\x1b[31m', '\\x1b]0;title\\x07\\x1b[31m'],
+    ['a\nb\r\tc\x00\x7f', 'a\\nb\\r\\tc\\x00\\x7f'],
+    ['\u009b31m \u202etxt.exe\u2028', '\\x9b31m \\u202etxt.exe\\u2028'],
+  ];
+  for (const [text, shown] of cases) assert.is(printable(text), shown);
+  assert.is(printableLines('a\n\x1bb'), 'a\n\\x1bb');
+});
+
+test('keys and answers with control characters: escaped for people, exact in JSON', () => {
+  const key = 'a\x1b[2J\n\u009bb';
+  const shown = 'a\\x1b[2J\\n\\x9bb';
+  const error = new StoreError('lost', `reading ${key} failed`, `look at ${key}`, {
+    key: `${key}2`,
+    cause: new Error(key),
+  });
+  const report = errorReport(error, true);
+  const lines: string[] = [];
+  const log = createLogger({
+    level: 'info',
+    format: 'text',
+    colors: PLAIN,
+    write: (line) => lines.push(line),
+  });
+  log.warn({ key, inner: { key } }, `skipped ${key}`);
+  const check = { name: 'listing', status: 'fail', detail: key, mend: key } as const;
+  for (const text of [
+    report.text,
+    lines.join(''),
+    table([[key, key]]),
+    checksText([check], { NO_COLOR: '1' }),
+  ]) {
+    assert.ok(text.includes(shown), text);
+    assert.not.match(text.replaceAll('\n', ''), /\p{Cc}/u);
+  }
+  assert.is((report.document.error as { key: string }).key, `${key}2`);
+  const exact: string[] = [];
+  createLogger({ level: 'info', format: 'json', colors: PLAIN, write: (line) => exact.push(line) }).warn(
+    { key },
+    key,
+  );
+  const { msg, key: logged } = JSON.parse(exact[0] ?? '');
+  assert.equal([msg, logged], [key, key]);
 });
 
 test('colours: a terminal has them, NO_COLOR and a pipe do not', () => {

@@ -1,3 +1,6 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { type CommandSpec, command } from '../../runtime-node/cli/command.js';
@@ -65,6 +68,43 @@ test('a wrong call with --json: one error document', async () => {
   }
   const byVariable = await call(['feed', '--epochs', 'x'], { env: { OS2G_JSON: '1' } });
   assert.is(JSON.parse(byVariable.stdout).error.option, 'epochs');
+});
+
+test('how a wrong call is told stands in any layer, whatever is wrong', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'os2g-form-'));
+  const file = (name: string, fields: object): string => {
+    writeFileSync(join(folder, name), JSON.stringify(fields));
+    return join(folder, name);
+  };
+  const all = file('all.json', { json: true, debug: true, 'log-format': 'json' });
+  const wrong = file('wrong.json', { json: true, debug: true, 'log-format': 'json', epochs: 'x' });
+  const unknown = file('unknown.json', { json: true, debug: true, 'log-format': 'json', nope: 1 });
+  const contrary = file('contrary.json', { json: 'perhaps', debug: true, 'log-format': 'xml' });
+  const flags = ['--json', '--debug', '--log-format', 'json'];
+  const variables = { OS2G_JSON: '1', OS2G_DEBUG: 'true', OS2G_LOG_FORMAT: 'json' };
+  const calls: [string, string[], Record<string, string>][] = [
+    ['file, wrong flag', ['feed', '--config', all, '--epochs', 'x'], {}],
+    ['file, unknown flag', ['feed', `--config=${all}`, '--nope'], {}],
+    ['file of a variable, unknown command', ['sreve'], { OS2G_CONFIG: all }],
+    ['file, wrong field', ['feed', '--config', wrong], {}],
+    ['file, unknown field', ['feed', '--config', unknown], {}],
+    ['flags, file that contradicts them', ['feed', '--config', contrary, ...flags], {}],
+    ['flags, unknown flag', ['feed', '--nope', ...flags], {}],
+    ['flags, no such file', ['feed', '--config', join(folder, 'none'), ...flags], {}],
+    ['variables, file that contradicts them', ['feed', '--config', contrary], variables],
+    ['variables, unknown command', ['sreve'], variables],
+  ];
+  for (const [name, argv, env] of calls) {
+    const { code, stdout, stderr } = await call(argv, { env });
+    assert.is(code, 2, name);
+    assert.is(JSON.parse(stdout).schema, 'os2g.error/1', name);
+    assert.is(JSON.parse(stderr).level, 'error', name);
+  }
+  const off = await call(['feed', '--config', all, '--epochs', 'x'], { env: { OS2G_JSON: '0' } });
+  assert.is(off.stdout, '', 'a higher layer that says no');
+  const debug = await call(['feed', '--config', file('debug.json', { debug: true }), '--epochs', 'x']);
+  assert.match(debug.stderr, /\n\s+at /);
+  rmSync(folder, { recursive: true });
 });
 
 test('help: exit 0, and every option is in it with its variable', async () => {

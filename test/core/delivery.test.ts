@@ -233,6 +233,32 @@ test('skip: two lost parts of one sample are one hole; a lost part of a merged r
   );
 });
 
+test('skip: the pads of a lost sample are holes too, and do not count against the limit', async () => {
+  for (const maxSkips of [0, 1]) {
+    const hand = await Hand.start({ job: { ...SKIPPING, samples: 3, tail: 'pad', maxSkips } });
+    hand.step();
+    const lost = hand.open.filter((fetch) => fetch.row === 1);
+    assert.is(lost.length, 3, 'the sample and two pads of it');
+    for (const fetch of lost) hand.fail(fetch, 'not_found');
+    hand.settle();
+    if (maxSkips === 0) {
+      assert.is(hand.failed?.code, layout.ERROR_TOO_MANY_SKIPS);
+      continue;
+    }
+    assert.is(hand.failed, null);
+    assert.equal(
+      hand.seen.filter(isKind('skip')).map(({ row, index }) => [row, index]),
+      [
+        [1, 1],
+        [1, 4],
+        [1, 7],
+      ],
+    );
+    assert.is(hand.counter(layout.COUNTER_SKIPPED), 3);
+    assert.ok(hand.ended);
+  }
+});
+
 test('a transfer that fails is done again from staging; for good, it ends the run or makes a hole', async () => {
   for (const onError of ['fail', 'skip'] as const) {
     const hand = await Hand.start({

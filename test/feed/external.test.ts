@@ -76,6 +76,28 @@ for (const [name, wanted, code] of refused) {
   });
 }
 
+test('refused: arguments of another kind, by name', async () => {
+  const { feed } = await openFake(manifest, run);
+  const calls: [rows: unknown, options: unknown, option: string][] = [
+    ...[null, undefined, 5, 8n, Symbol('s'), {}, () => {}].map((wrong): [unknown, unknown, string] => [
+      wrong,
+      {},
+      'rows',
+    ]),
+    ...[null, true, [], 'end'].map((wrong): [unknown, unknown, string] => [[1], wrong, 'options']),
+    [[1], { endBatch: 1 }, 'endBatch'],
+    [[1], { end: 'yes' }, 'end'],
+  ];
+  for (const [wanted, options, option] of calls) {
+    const call = async (): Promise<void> => feed.request(wanted as number[], options as object);
+    const { context, exitCode } = await rejects(call(), 'bad_argument');
+    assert.equal([(context as { option: string }).option, exitCode], [option, 2]);
+  }
+  for (const row of [8n, Symbol('s'), null, {}])
+    await rejects((async () => feed.request([row] as unknown as number[]))(), 'bad_row');
+  await feed.close();
+});
+
 test('refused: after the end, and in an order of our own', async () => {
   const ended = await openFake(manifest, run);
   ended.feed.request([1], { end: true });

@@ -61,6 +61,12 @@ for (const [name, { command, wrong }] of Object.entries(numbers)) {
 const refused: [name: string, options: object, code: string, option: string][] = [
   ['no batch size', { batchSamples: undefined }, 'bad_option', 'batchSamples'],
   ['no data set', { manifest: undefined }, 'bad_option', 'manifest'],
+  [
+    'a bucket beside a source',
+    { manifest: undefined, source: 's3://bucket/a', bucket: 'other' },
+    'bad_option',
+    'bucket',
+  ],
   ['two data sets', { source: 's3://a/b' }, 'bad_option', 'manifest'],
   ['an unknown shuffle', { shuffle: 'random' }, 'bad_option', 'shuffle'],
   ['an unknown tail', { tail: '' }, 'bad_option', 'tail'],
@@ -116,6 +122,52 @@ test('what is no option is refused by name, with what is near', async () => {
     assert.is(error.exitCode, 2);
   }
 });
+
+// Fits no option of these.
+const FOREIGN = [null, 8n, Symbol('s'), Number.NaN, -1, []];
+const UNSHOWABLE = {
+  toJSON: () => assert.unreachable(),
+  toString: () => assert.unreachable(),
+};
+const CIRCLE: { self?: object } = {};
+CIRCLE.self = CIRCLE;
+const NO_TEXT = [true, {}, () => {}, UNSHOWABLE, CIRCLE];
+const NO_OBJECT = ['text', true, () => {}];
+const NO_FLAG = ['text', 'true', 1, {}];
+
+/** Wrong beyond FOREIGN, for each option. */
+const foreign: Record<string, unknown[]> = {
+  ...{
+    manifest: [true, {}, UNSHOWABLE, { key: () => '', rows: 1 }],
+    source: NO_TEXT,
+    bucket: ['', ...NO_TEXT],
+  },
+  ...{ cursorOut: NO_TEXT, trace: NO_TEXT, audit: NO_TEXT, resume: ['', true, () => {}] },
+  ...{ s3: NO_OBJECT, set: NO_OBJECT, policy: [true, () => {}] },
+  ...{ signal: [{}, 'text', () => {}, new EventTarget()], logger: [{}, console.log, { info() {} }] },
+  ...{ clock: [{}, () => 0, { nowNs: 0 }], onListed: [{}, 'text'] },
+  ...{ 's3.endpoint': NO_TEXT, 's3.region': ['', ...NO_TEXT], 's3.profile': NO_TEXT, 's3.caBundle': NO_TEXT },
+  ...{ 's3.anonymous': NO_FLAG, 's3.requesterPays': NO_FLAG, 's3.pathStyle': NO_FLAG },
+  ...{ 'policy.preset': NO_TEXT, 'policy.set': NO_OBJECT },
+  ...{ 'set.window.mode': [{}, UNSHOWABLE, CIRCLE], 'set.window.bytes': [true, CIRCLE] },
+  ...{ 'set.concurrency.max': ['8', UNSHOWABLE], 'set.hedge.share': [{}, CIRCLE] },
+};
+for (const [name, wrong] of Object.entries(foreign)) {
+  test(`${name}: a value of another kind is refused by the option's name`, async () => {
+    const [option = '', ...inner] = name.split('.');
+    for (const value of [...FOREIGN, ...wrong]) {
+      const given = inner.length === 0 ? { [option]: value } : { [option]: { [inner.join('.')]: value } };
+      const data = option === 'source' ? {} : { manifest };
+      const opened = openFeed({ batchSamples: 1, ...data, ...given } as FeedOptions);
+      const { context, exitCode } = await rejects(opened, 'bad_option');
+      assert.is(exitCode, 2);
+      assert.is(
+        (context as { option: string }).option,
+        option === 'set' && inner.length > 0 ? inner.join('.') : name,
+      );
+    }
+  });
+}
 
 test('no bucket: said before anything starts', async () => {
   const error = await rejects(openFeed({ manifest, batchSamples: 2 }), 'bad_option');

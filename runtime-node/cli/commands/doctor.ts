@@ -2,6 +2,7 @@ import { command } from '../command.js';
 import type { Check } from '../doctor/check.js';
 import { s3Options } from '../feed/feed-options.js';
 import { S3_OPTIONS } from '../options/tables.js';
+import { printable } from '../output/printable.js';
 import { colorsFor } from '../output/terminal.js';
 
 export const doctorCommand = command({
@@ -28,8 +29,8 @@ export function checksText(
   const width = Math.max(...checks.map((check) => check.name.length));
   return checks
     .flatMap(({ name, status, detail, mend }) => [
-      `${paint[status](status.padEnd(4))}  ${name.padEnd(width)}  ${detail}`,
-      ...(mend === null ? [] : [`${' '.repeat(width + 8)}to mend it: ${mend}`]),
+      `${paint[status](status.padEnd(4))}  ${name.padEnd(width)}  ${printable(detail)}`,
+      ...(mend === null ? [] : [`${' '.repeat(width + 8)}to mend it: ${printable(mend)}`]),
     ])
     .join('\n');
 }

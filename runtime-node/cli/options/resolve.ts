@@ -24,7 +24,8 @@ export function resolveOptions<S extends OptionTable>(table: S, layers: Layers):
   return values as OptionValues<S>;
 }
 
-function resolveOne(field: string, spec: OptionSpec<unknown>, { flags, env, file }: Layers): unknown {
+/** One option's value. @throws ConfigError as `resolveOptions` does */
+export function resolveOne(field: string, spec: OptionSpec<unknown>, { flags, env, file }: Layers): unknown {
   const name = optionName(field);
   const variable = variableName(field);
   const given: unknown[] = [];

@@ -105,7 +105,8 @@ export const FEED_OPTIONS = {
   }),
   maxSkips: unset(
     count(rangeOf('max-skips'), DEFAULT_MAX_SKIPS, {
-      meaning: 'most samples to skip under --on-error skip, all epochs together; one more ends the run',
+      meaning:
+        'most samples to skip under --on-error skip, all epochs together, pads not counted; one more ends the run',
     }),
     String(DEFAULT_MAX_SKIPS),
   ),

@@ -1,4 +1,5 @@
 import { type ErrorContext, Os2gError } from '../../errors.js';
+import { printable, printableLines } from './printable.js';
 
 /** What is shown of a failure, in words and as the document `os2g.error/1`. */
 export interface ErrorReport {
@@ -34,13 +35,14 @@ export function asOs2gError(thrown: unknown): Os2gError {
 export function errorReport(thrown: unknown, debug: boolean): ErrorReport {
   const error = asOs2gError(thrown);
   const told = error.told('command');
-  const lines = [`error: ${told.message}`];
+  const lines = [`error: ${printable(told.message)}`];
   for (const [field, title] of SHOWN) {
     const value = error.context[field];
-    if (value !== undefined && !told.message.includes(String(value))) lines.push(`  ${title}: ${value}`);
+    if (value !== undefined && !told.message.includes(String(value)))
+      lines.push(`  ${title}: ${printable(String(value))}`);
   }
-  lines.push(`  to mend it: ${told.mend}`);
-  if (debug) lines.push(stackOf(error));
+  lines.push(`  to mend it: ${printable(told.mend)}`);
+  if (debug) lines.push(printableLines(stackOf(error)));
   return {
     document: { schema: 'os2g.error/1', error: told },
     text: lines.join('\n'),

@@ -1,4 +1,5 @@
 import { pino } from 'pino';
+import { printable } from './printable.js';
 import type { Colors } from './terminal.js';
 
 export type LogLevel = 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'silent';
@@ -43,10 +44,10 @@ function plainLine(line: string, colors: Colors): string {
   const word = String(level).padEnd(5);
   const paint = level === 'error' ? colors.red : level === 'warn' ? colors.yellow : colors.dim;
   const shown = level === 'info' ? [] : Object.entries(fields);
-  const rest = shown.map(
-    ([name, value]) => `${name}=${typeof value === 'string' ? value : JSON.stringify(value)}`,
+  const rest = shown.map(([name, value]) =>
+    printable(`${name}=${typeof value === 'string' ? value : JSON.stringify(value)}`),
   );
-  return [colors.dim(String(time).slice(11, 19)), paint(word), String(msg ?? ''), ...rest]
+  return [colors.dim(String(time).slice(11, 19)), paint(word), printable(String(msg ?? '')), ...rest]
     .join(' ')
     .trimEnd();
 }

@@ -1,5 +1,8 @@
+import { printable } from './printable.js';
+
 /** Columns of text, the first to the left and the others to the right, or all to the left. */
-export function table(rows: readonly (readonly string[])[], align: 'figures' | 'text' = 'figures'): string {
+export function table(given: readonly (readonly string[])[], align: 'figures' | 'text' = 'figures'): string {
+  const rows = given.map((row) => row.map(printable));
   const columns = Math.max(0, ...rows.map((row) => row.length));
   const widths = Array.from({ length: columns }, (_, i) =>
     Math.max(...rows.map((row) => row[i]?.length ?? 0)),

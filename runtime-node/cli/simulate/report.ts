@@ -16,6 +16,7 @@ import {
   formatSeconds,
   formatShare,
 } from '../output/numbers.js';
+import { printable } from '../output/printable.js';
 import { table } from '../output/table.js';
 
 const NONE = '-';
@@ -35,7 +36,7 @@ function openingText({ scenario, policy }: SimulateResult): string {
   const gpus = nodes * training.gpus;
   const epochs = training.epochs === 1 ? '1 epoch' : `${training.epochs} epochs`;
   const where = gpus === 1 ? '1 GPU' : `${gpus} GPUs${nodes > 1 ? ` in ${nodes} nodes` : ''}`;
-  return `${name}: ${epochs} of ${formatCount(dataset.samples)} samples, ${where}, batches of ${training.batch_samples_per_gpu}; profile ${profile}, policy ${policy.preset}, seed ${seed}`;
+  return `${printable(name)}: ${epochs} of ${formatCount(dataset.samples)} samples, ${where}, batches of ${training.batch_samples_per_gpu}; profile ${profile}, policy ${policy.preset}, seed ${seed}`;
 }
 
 /** One column a pipeline. */

@@ -1,5 +1,6 @@
 import type { Margin, TuneResult } from '../../../simulator/tune/index.js';
 import { formatCount, formatFigure, formatShare } from '../output/numbers.js';
+import { printable } from '../output/printable.js';
 import { facts, table } from '../output/table.js';
 
 /** A search for people: the policy, what it is worth where it was not looked for, and what each setting adds. */
@@ -7,7 +8,7 @@ export function tuneText(result: TuneResult, { policy, worth }: { policy: string
   const { search, margin } = result;
   const searched = `${formatCount(search.candidates)} candidates in ${formatCount(search.runs)} simulations (${formatFigure(search.work)} whole runs)`;
   return [
-    `${result.scenarios.map(({ name }) => name).join(', ')}: ${searched}`,
+    `${printable(result.scenarios.map(({ name }) => name).join(', '))}: ${searched}`,
     table(marginRows(margin)),
     sensitivityText(result),
     facts([
