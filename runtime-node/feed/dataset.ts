@@ -40,6 +40,7 @@ export async function openDataset(options: FeedOptions): Promise<Dataset> {
 async function listSource(source: string, options: FeedOptions): Promise<Dataset> {
   const { bucket, prefix } = parseS3Url(source);
   const store = await openStore(options.s3 ?? {});
+  store.onRetry = (what) => options.logger?.warn({}, what);
   try {
     const { manifest, notes } = await listManifest(store, bucket, prefix, {
       signal: options.signal,

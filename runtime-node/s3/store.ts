@@ -35,6 +35,8 @@ export interface S3Store {
   readonly listRequests: number;
   /** Where credentials come from, in words; null where anonymous. */
   readonly credentialsFrom: string | null;
+  /** Told, in a sentence, of each list and head call that failed and is tried again. */
+  onRetry: ((what: string) => void) | null;
   /** When the credentials of now end to be valid, in milliseconds since 1970; null where nobody says. */
   readonly credentialsExpireMs: number | null;
   close(): Promise<void>;
@@ -58,6 +60,7 @@ interface KnownBucket {
 
 class SdkStore implements S3Store {
   listRequests = 0;
+  onRetry: ((what: string) => void) | null = null;
   private readonly buckets = new Map<string, Promise<KnownBucket>>();
 
   constructor(
@@ -173,11 +176,17 @@ class SdkStore implements S3Store {
         return await sendOnce();
       }
     };
+    const hide = (text: string): string =>
+      [...signedWith].reduce((rest, credentials) => hiderOf(credentials)(rest), text);
+    const judge = (cause: unknown) => {
+      const failure = readSdkFailure(cause);
+      return { passing: isPassing(failure), silent: failure.systemCode === 'ETIMEDOUT' };
+    };
+    const tell = (cause: unknown): void =>
+      this.onRetry?.(`${storeError(cause, context, attempts, hide).message}; it is tried again`);
     try {
-      return await withRetries(attempt, (cause) => isPassing(readSdkFailure(cause)), signal);
+      return await withRetries(attempt, judge, tell, signal);
     } catch (cause) {
-      const hide = (text: string): string =>
-        [...signedWith].reduce((rest, credentials) => hiderOf(credentials)(rest), text);
       throw storeError(cause, context, attempts, hide);
     }
   }

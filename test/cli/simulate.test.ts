@@ -221,6 +221,9 @@ test('a wrong call or scenario: exit 2, file and field are named, no file is wri
     [[small, '--report', file('folder')], 'bad_output', 'report', /is a folder/],
     [[small, '--timeline', file('no/where.json')], 'bad_output', 'timeline', /where\.json/],
     [[small, '--trace', file('no/where')], 'bad_output', 'trace', /where/],
+    [[small, '--timeline', small], 'bad_output', 'timeline', /also what/],
+    [[small, '--timeline', file('broken.json')], 'bad_output', 'timeline', /something else than a timeline/],
+    [[small, '--report', file('same'), '--trace', file('same')], 'bad_output', 'report', /also what --trace/],
     [[small, '--pipeline', 's3fs', '--trace', file('t')], 'bad_option', 'trace', /has a core/],
   ];
   for (const [argv, code, option, words] of cases) {

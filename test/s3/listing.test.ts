@@ -3,6 +3,7 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { AbortedError, StoreError } from '../../runtime-node/errors.js';
 import { listPages, type PageRequest } from '../../runtime-node/s3/listing.js';
+import { withRetries } from '../../runtime-node/s3/retry.js';
 import { type ListedObject, openStore } from '../../runtime-node/s3/store.js';
 import {
   internalError,
@@ -212,6 +213,29 @@ test('passing failures are tried again, in one place', async () => {
     assert.equal(await list(''), ['a']);
     assert.is(store.counters.lists, 4);
   });
+});
+
+test('a silent store is asked three times, another five times; each retry is told', async () => {
+  const cases: [silent: boolean, attempts: number][] = [
+    [true, 3],
+    [false, 5],
+  ];
+  for (const [silent, attempts] of cases) {
+    let calls = 0;
+    const told: number[] = [];
+    const call = async (): Promise<never> => {
+      calls++;
+      throw new Error('no answer');
+    };
+    const judge = () => ({ passing: true, silent });
+    const failed = await withRetries(call, judge, (_cause, attempt) => told.push(attempt)).catch((e) => e);
+    assert.is(failed.message, 'no answer');
+    assert.is(calls, attempts);
+    assert.equal(
+      told,
+      Array.from({ length: attempts - 1 }, (_, i) => i + 1),
+    );
+  }
 });
 
 test('lasting ones end after five attempts; an abort ends at once', async () => {

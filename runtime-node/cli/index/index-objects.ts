@@ -19,6 +19,7 @@ export async function indexObjects(
   const { bucket, prefix } = parseS3Url(source);
   const beginMs = performance.now();
   const store = await openStore(s3);
+  store.onRetry = (what) => context.log.warn(what);
   try {
     const { manifest, notes } = await listWithProgress(store, bucket, prefix, context);
     for (const line of noteLines(notes, prefix)) context.log.warn(line);

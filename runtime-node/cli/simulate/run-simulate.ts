@@ -9,13 +9,15 @@ import {
 } from '../../../simulator/index.js';
 import { ConfigError } from '../../errors.js';
 import { readPolicyFile } from '../../feed/policy-file.js';
+import { looksLikeTrace } from '../../feed/trace.js';
 import { didYouMean } from '../../nearest.js';
+import { checkOutputs, type Input, type Output } from '../../output-files.js';
 import { PRESET_NAMES } from '../../policy/settings.js';
 import type { CommandContext, CommandResult } from '../command.js';
 import type { OptionValues } from '../options/spec.js';
 import type { SIMULATE_OPTIONS } from '../options/tables.js';
 import { formatSeconds } from '../output/numbers.js';
-import { checkOutput, writeOutput } from './output-file.js';
+import { textOutput, writeOutput } from '../output/result-file.js';
 import { resultText } from './report.js';
 import { type Progressed, runInWorker } from './run-in-worker.js';
 
@@ -33,7 +35,7 @@ export async function runSimulate(
   const { set, nodes, seed, trace, timeline, report } = values;
   const overrides = { pipelines, policy, set, nodes, seed };
   const scenario = overrideScenario(loaded.scenario, overrides);
-  for (const [option, path] of Object.entries({ trace, timeline, report })) checkOutput(path, option);
+  checkOutputs(outputsOf(values), inputsOf(file, values.policy));
   const progress = stderr.progress('simulating');
   const task = {
     loaded,
@@ -96,9 +98,28 @@ function load(file: string | undefined, profile: string | undefined): LoadedScen
   return loadScenario({ schema: 'os2g.scenario/1', name: `profile-${profile}`, profile });
 }
 
+function outputsOf({ trace, timeline, report }: SimulateValues): Output[] {
+  const outputs: Output[] = [];
+  if (trace !== undefined)
+    outputs.push({ option: 'trace', path: trace, kind: 'a trace', isOurs: looksLikeTrace });
+  if (timeline !== undefined) outputs.push(textOutput('timeline', timeline, 'a timeline', '"traceEvents"'));
+  if (report !== undefined)
+    outputs.push(textOutput('report', report, 'a report', ': OS2G simulation</title>'));
+  return outputs;
+}
+
+function inputsOf(scenario: string | undefined, policy: string | undefined): Input[] {
+  const inputs: Input[] = [];
+  if (scenario !== undefined) inputs.push({ option: 'scenario', path: scenario });
+  if (policy !== undefined && !isPreset(policy)) inputs.push({ option: 'policy', path: policy });
+  return inputs;
+}
+
+const isPreset = (word: string): boolean => (PRESET_NAMES as readonly string[]).includes(word);
+
 /** A preset by its name, or a policy file. */
 async function policyOf(given: string): Promise<{ preset?: string; set?: Record<string, unknown> }> {
-  if ((PRESET_NAMES as readonly string[]).includes(given)) return { preset: given };
+  if (isPreset(given)) return { preset: given };
   const { preset, set } = await readPolicyFile(given);
   return { preset: preset ?? 'os2g', set: { ...set } };
 }

@@ -2,12 +2,12 @@ import { availableParallelism } from 'node:os';
 import { type LoadedScenario, loadScenario } from '../../../simulator/index.js';
 import { parseConstraint, type TuneProgress, type TuneResult, tune } from '../../../simulator/tune/index.js';
 import { AbortedError, ConfigError } from '../../errors.js';
-import { beginningOf, checkOutputs, type Output } from '../../output-files.js';
+import { checkOutputs, type Output } from '../../output-files.js';
 import type { CommandContext, CommandResult } from '../command.js';
 import type { OptionValues } from '../options/spec.js';
 import { DEFAULT_BUDGET, type TUNE_OPTIONS } from '../options/tune.js';
 import { formatSeconds, formatShare } from '../output/numbers.js';
-import { writeOutput } from '../simulate/output-file.js';
+import { textOutput, writeOutput } from '../output/result-file.js';
 import { tuneText } from './report.js';
 
 type TuneValues = OptionValues<typeof TUNE_OPTIONS>;
@@ -60,9 +60,6 @@ export async function runTune(
   return { document: result, text: tuneText(result, output) };
 }
 
-/** Of a file that is there: where its schema is looked for. */
-const MOST_BYTES = 65_536;
-
 export interface OutputFiles {
   readonly policy: string;
   /** The whole result, beside the policy. */
@@ -82,20 +79,13 @@ function outputOf(scenarios: readonly string[], values: TuneValues): OutputFiles
     throw badCall('output', `${output}: a policy file is JSON`, 'name a .json file');
   const worth = `${output.replace(/\.json$/, '')}.tune.json`;
   const outputs: Output[] = [
-    fileOf('output', output, 'a policy file', 'os2g.policy/1'),
-    fileOf('output', worth, 'the result of a search', 'os2g.tune-result/1'),
+    textOutput('output', output, 'a policy file', 'os2g.policy/1'),
+    textOutput('output', worth, 'the result of a search', 'os2g.tune-result/1'),
   ];
-  if (journal !== undefined) outputs.push(fileOf('journal', journal, 'a journal', 'os2g.tune-journal/1'));
+  if (journal !== undefined) outputs.push(textOutput('journal', journal, 'a journal', 'os2g.tune-journal/1'));
   const inputs = [...scenarios, ...(values.heldOut ?? [])].map((path) => ({ option: 'scenarios', path }));
   checkOutputs(outputs, inputs);
   return { policy: output, worth };
-}
-
-/** A file that may replace what is of its own kind only. */
-function fileOf(option: string, path: string, kind: string, schema: string): Output {
-  const isOurs = (found: string, sizeBytes: number): boolean =>
-    beginningOf(found, Math.min(sizeBytes, MOST_BYTES)).includes(schema);
-  return { option, path, kind, isOurs };
 }
 
 function badCall(option: string, what: string, mend: string): ConfigError {
