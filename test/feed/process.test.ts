@@ -97,7 +97,8 @@ for (const oneFile of [true, false]) {
       Array.from({ length: 100 }, (_, i) => 1 + i * 37),
       (store, given) =>
         inFolder(async (folder) => {
-          const options = { ...given, epochs: 2, tail: 'partial' as const };
+          // Far more batches than are handed out before each kill, also where this process is slow to see them.
+          const options = { ...given, epochs: 8, tail: 'partial' as const };
           const whole = join(folder, 'whole.jsonl');
           assert.is((await start({ options: { ...options, audit: whole }, stepMs: 0 }).end).code, 0);
           const cursorOut = join(folder, 'cursor.json');
