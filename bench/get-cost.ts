@@ -18,7 +18,7 @@ const WARM_UP_ROUNDS = 2;
 const LANDING_BYTES = 32 * 2 ** 20;
 
 /** The base of the ratios first. */
-const CLIENTS = ['undici-dispatch', 'feed', 'undici-request'] as const;
+const CLIENTS = ['undici-dispatch', 'feed', 'undici-request', 'feed-native'] as const;
 type ClientName = (typeof CLIENTS)[number];
 
 interface ClientFigures {
@@ -60,7 +60,8 @@ async function stopServer(child: ChildProcess): Promise<void> {
 }
 
 async function open(name: ClientName, options: ClientOptions): Promise<GetClient> {
-  if (name === 'feed') return FeedClient.open(options);
+  if (name === 'feed') return FeedClient.open(options, 'portable');
+  if (name === 'feed-native') return FeedClient.open(options, 'native');
   return name === 'undici-dispatch' ? new BareDispatch(options) : new BareRequest(options);
 }
 

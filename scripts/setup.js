@@ -1,6 +1,7 @@
-// Makes a fresh clone ready: packages, core, TypeScript; with --test also the Python packages of the tests. Plain Node
+// Makes a fresh clone ready: packages, core, TypeScript, the native module; with --test also the Python packages of the tests. Plain Node
 // without dependencies, since there may be none yet. What is up to date is left alone.
 import { buildCore } from './build-core.js';
+import { buildNative } from './build-native.js';
 import { buildTypeScript } from './build-ts.js';
 import { main, SetupError, say } from './lib/fail.js';
 import { withLock } from './lib/lock.js';
@@ -26,6 +27,7 @@ await main(async () => {
     await installPackages();
     await buildCore();
     await buildTypeScript();
+    await buildNative();
     if (process.argv.includes('--test')) await pythonForTests();
   });
 });

@@ -1,5 +1,5 @@
 // Runs the uvu suites of dist/test, each file in a process of its own: those that depend on the core once for each of its
-// builds, the others once. The last line is the sum: `N passed, N failed`.
+// builds, those that read from a store once for each engine, the others once. The last line is the sum: `N passed, N failed`.
 import { existsSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { delimiter, relative } from 'node:path';
@@ -13,10 +13,13 @@ import { countsLine, readReport, sum } from './lib/uvu-report.js';
 
 const CORE_BUILDS = ['debug', 'release', 'wasi'];
 const CORE_ROOMS = ['core', 'kit', 'feed'];
+const ENGINES = ['portable', 'native'];
+const ENGINE_ROOMS = ['engine', 'feed', 'integration', 's3'];
 
 const USAGE = `node scripts/test.js [--only PATTERN] [--core debug,release,wasi] [--jobs N] [--timeout SECONDS] [--verbose]
   --only PATTERN   only files whose path matches this regular expression
   --core LIST      builds of the core to run its suites with (default: all three)
+  --engine LIST    engines to run the suites that read from a store with (default: portable,native)
   --jobs N         files at a time (default: 2, or 1 on a single core)
   --timeout S      longest time for one file (default: 300)
   --verbose        print what passing files print, too`;
@@ -27,6 +30,7 @@ function options() {
     options: {
       only: text(''),
       core: text(CORE_BUILDS.join(',')),
+      engine: text(ENGINES.join(',')),
       jobs: text(String(Math.min(2, availableParallelism()))),
       timeout: text(process.env.OS2G_TEST_TIMEOUT_S ?? '300'),
       verbose: { type: 'boolean', default: false },
@@ -34,8 +38,11 @@ function options() {
     },
   });
   const builds = values.core.split(',');
+  const engines = values.engine.split(',');
   const numbers = [Number(values.jobs), Number(values.timeout)];
-  if (builds.some((build) => !CORE_BUILDS.includes(build)) || numbers.some((value) => !(value > 0))) {
+  const unknown =
+    builds.some((build) => !CORE_BUILDS.includes(build)) || engines.some((name) => !ENGINES.includes(name));
+  if (unknown || numbers.some((value) => !(value > 0))) {
     throw new SetupError('an option of scripts/test.js is wrong', USAGE);
   }
   return {
@@ -43,37 +50,71 @@ function options() {
     verbose: values.verbose,
     only: new RegExp(values.only),
     builds,
+    engines,
     jobs: numbers[0],
     timeoutMs: numbers[1] * 1000,
   };
 }
 
-/** One entry for each process to run: the file and the build of the core. */
-function plan({ only, builds }) {
+/** The native engine is tested where it is built; where it must be (CI), its lack is an error. */
+async function enginesHere(engines) {
+  if (!engines.includes('native')) return engines;
+  const { loadNative } = await import(inRoot('dist', 'runtime-node', 'native', 'load.js'));
+  const native = loadNative();
+  if (native.module !== null) return engines;
+  if (process.env.OS2G_REQUIRE_NATIVE === '1') {
+    throw new SetupError(`there is no native module to test: ${native.why}`, native.mend);
+  }
+  process.stdout.write(`the native engine is not tested: ${native.why}\n`);
+  return engines.filter((name) => name !== 'native');
+}
+
+/**
+ * One entry for each process to run: the file, the build of the core, and the engine. What depends on both runs with each
+ * build over the portable engine, and with the release build over the native one.
+ */
+function plan({ only, builds }, engines) {
   const files = filesUnder(inRoot('dist', 'test'), (path) => path.endsWith('.test.js')).map((file) => ({
     file,
     name: relative(inRoot('dist'), file).replaceAll('\\', '/'),
   }));
-  const dependsOnCore = ({ name }) => CORE_ROOMS.includes(name.split('/')[1]);
   const wanted = files.filter(({ name }) => only.test(name));
-  return [
-    ...builds.flatMap((core) => wanted.filter(dependsOnCore).map((entry) => ({ ...entry, core }))),
-    ...wanted.filter((entry) => !dependsOnCore(entry)).map((entry) => ({ ...entry, core: null })),
-  ];
+  const entries = wanted.flatMap((entry) => {
+    const room = entry.name.split('/')[1];
+    const cores = CORE_ROOMS.includes(room) ? builds : [null];
+    const over =
+      room === 'native'
+        ? engines.filter((name) => name === room)
+        : ENGINE_ROOMS.includes(room)
+          ? engines
+          : [null];
+    return cores.flatMap((core) => over.map((engine) => ({ ...entry, core, engine })));
+  });
+  const nativeBuild = builds.includes('release') ? 'release' : builds[0];
+  const isWanted = ({ core, engine }) => engine !== 'native' || core === null || core === nativeBuild;
+  const rank = ({ core }) => (core === null ? CORE_BUILDS.length : CORE_BUILDS.indexOf(core));
+  return entries.filter(isWanted).sort((a, b) => rank(a) - rank(b));
 }
 
-/** What the tests are told: the build under test, and Python only where its packages are whole. */
-function environment(core) {
+/** What the tests are told: the build and the engine under test, and Python only where its packages are whole. */
+function environment({ core, engine }) {
   const env = { ...process.env, NO_COLOR: '1' };
   delete env.FORCE_COLOR;
   if (core) env.OS2G_CORE = core;
+  if (engine) env.OS2G_TEST_ENGINE = engine;
+  if (engine === 'portable') env.OS2G_NATIVE = 'off';
   const missing = pythonMissing();
   if (missing) return { ...env, OS2G_PYTHON_MISSING: missing };
   return { ...env, OS2G_PYTHON: venvPython, PATH: `${venvBin}${delimiter}${env.PATH ?? ''}` };
 }
 
-function report({ name, core }, result, seconds, output, verbose) {
-  const where = core ? `${name} [${core}]` : name;
+const placeOf = ({ name, core, engine }) => {
+  const of = [core, engine].filter((part) => part !== null).join(', ');
+  return of === '' ? name : `${name} [${of}]`;
+};
+
+function report(entry, result, seconds, output, verbose) {
+  const where = placeOf(entry);
   const failed = result.failed > 0;
   process.stdout.write(
     `${failed ? 'FAIL' : 'ok  '} ${where}: ${countsLine(result)} (${seconds.toFixed(1)} s)\n`,
@@ -89,7 +130,7 @@ async function runAll(entries, { jobs, timeoutMs, verbose }) {
   const worker = async () => {
     for (let entry = waiting.shift(); entry; entry = waiting.shift()) {
       const begin = performance.now();
-      const { output, ...end } = await runTestFile(entry.file, environment(entry.core), timeoutMs);
+      const { output, ...end } = await runTestFile(entry.file, environment(entry), timeoutMs);
       const result = readReport(output, end);
       report(entry, result, (performance.now() - begin) / 1000, output, verbose);
       done.push({ ...entry, ...result });
@@ -106,8 +147,8 @@ function summary(done) {
     const part = done.filter((entry) => entry.core === core);
     if (part.length > 0) process.stdout.write(`${title} (${part.length} files): ${countsLine(sum(part))}\n`);
   }
-  for (const { name, core } of done.filter((entry) => entry.failed > 0)) {
-    process.stdout.write(`failed: ${name}${core ? ` [${core}]` : ''}\n`);
+  for (const entry of done.filter(({ failed }) => failed > 0)) {
+    process.stdout.write(`failed: ${placeOf(entry)}\n`);
   }
   process.stdout.write(`${countsLine(sum(done))}\n`);
 }
@@ -131,7 +172,7 @@ await main(async () => {
   if (!existsSync(inRoot('dist', 'test'))) {
     throw new SetupError('dist/test is missing', 'run `npm test`, which builds first');
   }
-  const done = await runAll(plan(chosen), chosen);
+  const done = await runAll(plan(chosen, await enginesHere(chosen.engines)), chosen);
   summary(done);
   if (done.length === 0 || sum(done).failed > 0) process.exitCode = 1;
 });

@@ -17,7 +17,10 @@ export class FeedClient implements GetClient {
     this.#feed = feed;
   }
 
-  static async open({ port, objectBytes, concurrency, landingBytes }: ClientOptions): Promise<FeedClient> {
+  static async open(
+    { port, objectBytes, concurrency, landingBytes }: ClientOptions,
+    engine: 'portable' | 'native',
+  ): Promise<FeedClient> {
     process.env.AWS_ACCESS_KEY_ID = CREDENTIALS.accessKeyId;
     process.env.AWS_SECRET_ACCESS_KEY = CREDENTIALS.secretAccessKey;
     const rows = Array.from({ length: OBJECTS }, (_, row) => row);
@@ -31,8 +34,8 @@ export class FeedClient implements GetClient {
       s3: { endpoint: `http://127.0.0.1:${port}`, region: REGION },
       batchSamples: BATCH_SAMPLES,
       epochs: 1_000_000,
-      engine: 'portable',
-      landing: 'memory',
+      engine,
+      landing: engine === 'native' ? 'shm' : 'memory',
       memoryBytes: landingBytes,
       set: { 'concurrency.max': concurrency, 'concurrency.initial': concurrency },
     });

@@ -1,7 +1,9 @@
 import { EXPIRED_CODES, THROTTLED_CODES } from '../s3/error-codes.js';
 import type { Hide } from '../s3/secrets.js';
 import type { AnswerHeaders } from './answer-headers.js';
-import { type ErrorDocument, printableStart, readErrorDocument } from './error-document.js';
+import type { AnsweredRequest } from './answer-sentence.js';
+import { answerSentence } from './answer-sentence.js';
+import { printableStart, readErrorDocument } from './error-document.js';
 import type { FailureName } from './failure.js';
 
 /** An answer that is no object, put in a class. */
@@ -14,19 +16,6 @@ export interface AnswerFailure {
   bodyStart: string;
   /** What the store asked for with Retry-After; 0: nothing. */
   retryAfterNs: number;
-}
-
-/** What of the request the meaning of an answer depends on. */
-export interface AnsweredRequest {
-  ifMatch: boolean;
-  signingRegion: string;
-  requesterPays: boolean;
-  anonymous: boolean;
-  /** Signed with a session token that has run out, or of which nobody knows when it does. */
-  mayBeExpired: boolean;
-  nowMs: number;
-  /** Takes the credentials of the request out of what the answer says: some stores and proxies echo the request. */
-  hide: Hide;
 }
 
 const OTHER_REGION = new Set(['PermanentRedirect', 'TemporaryRedirect', 'AuthorizationHeaderMalformed']);
@@ -51,9 +40,13 @@ export function answerFailure(
   const document = readErrorDocument(body);
   const region = hidden(headers.bucketRegion, request.hide) ?? document.region;
   const name = classify(status, document.code, body === '', region, request);
+  const refuses = refusesIfMatch(status, document.code, request);
   return {
     name,
-    what: explain(name, status, document, region, headers, request),
+    what: answerSentence(
+      { name, status, document, region, date: headers.date, refusesIfMatch: refuses },
+      request,
+    ),
     s3Code: document.code,
     requestId: hidden(headers.requestId, request.hide) ?? document.requestId,
     region,
@@ -87,60 +80,6 @@ function classify(
   if (status === 403 || status === 401 || code === 'InvalidToken') return 'forbidden';
   if (status >= 400) return 'refused';
   return status === 200 || status === 206 ? 'server' : 'protocol';
-}
-
-function explain(
-  name: FailureName,
-  status: number,
-  document: ErrorDocument,
-  region: string | null,
-  headers: AnswerHeaders,
-  request: AnsweredRequest,
-): string {
-  const said = [`status ${status}`, document.code, document.message]
-    .filter((part) => part !== null)
-    .join(', ');
-  switch (name) {
-    case 'moved':
-      return region === null
-        ? `the bucket is elsewhere (${said}): the request was signed for region ${request.signingRegion}`
-        : `the bucket is in region ${region}, the request was signed for ${request.signingRegion} (${said})`;
-    case 'changed':
-      return status === 416
-        ? `the object is shorter than the manifest says (${said})`
-        : `the object was replaced (${said})`;
-    case 'archived':
-      return `the object is archived and not restored (${said})`;
-    case 'forbidden':
-      return `${forbiddenReason(document.code, headers, request)} (${said})`;
-    case 'expired':
-      return `the credentials have expired (${said})`;
-    case 'server':
-      if (refusesIfMatch(status, document.code, request)) {
-        return `the store does not take If-Match (${said}); ETags are compared here from now on`;
-      }
-      return status < 300 ? `an error document came instead of the object (${said})` : said;
-    default:
-      return said;
-  }
-}
-
-function forbiddenReason(code: string | null, headers: AnswerHeaders, request: AnsweredRequest): string {
-  if (code === 'RequestTimeTooSkewed') {
-    const storeMs = headers.date === null ? Number.NaN : Date.parse(headers.date);
-    const seconds = Math.round((request.nowMs - storeMs) / 1000);
-    return Number.isFinite(seconds)
-      ? `this machine's clock is ${seconds} s off the store's`
-      : "this machine's clock is off";
-  }
-  if (code === 'InvalidAccessKeyId') return 'the store does not know the access key';
-  if (code === 'SignatureDoesNotMatch')
-    return 'the secret key does not fit the access key, or a proxy changed the request';
-  if (code === 'InvalidToken') return 'the session token is not valid';
-  if (request.anonymous) return 'access denied without credentials';
-  return request.requesterPays
-    ? 'access denied'
-    : 'access denied; if the bucket is a requester-pays one, its charges must be accepted';
 }
 
 /**

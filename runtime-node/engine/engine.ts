@@ -66,10 +66,19 @@ export interface CompletionSink {
 export interface GetEngine {
   readonly name: 'portable' | 'native';
   /**
-   * Begins one GET of `[offset, offset + length)` (length >= 1) of the row's object into `target` (exactly `length` bytes).
-   * Nothing of the answer but the wanted bytes is ever written to `target`.
+   * Begins one GET of `[offset, offset + length)` (length >= 1) of the row's object into `memory`, from byte `at` of it on (0).
+   * Nothing of the answer but the wanted bytes is ever written there. Memory that is used again and again is best always given
+   * as the same array: a region, not a view made for each request.
    */
-  get(id: number, attempt: number, row: number, offset: number, length: number, target: Uint8Array): void;
+  get(
+    id: number,
+    attempt: number,
+    row: number,
+    offset: number,
+    length: number,
+    memory: Uint8Array,
+    at?: number,
+  ): void;
   /** Ends an attempt early; its `failed` with class `cancelled` (or a completion that came first) follows. */
   cancel(id: number, attempt: number): void;
   /** Moves up to `max` completions into the sink, oldest first; returns how many. */

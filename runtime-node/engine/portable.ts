@@ -1,7 +1,8 @@
 import type { Clock } from '../clock.js';
 import type { BucketAccess, S3Credentials } from '../s3/access.js';
 import { hiderOf } from '../s3/secrets.js';
-import { type AnsweredRequest, answerFailure, refusesIfMatch } from './answer-failure.js';
+import { answerFailure, refusesIfMatch } from './answer-failure.js';
+import type { AnsweredRequest } from './answer-sentence.js';
 import { Attempts, type FailureDetails } from './attempts.js';
 import type { RunningChecksum } from './checksum.js';
 import { Connections } from './connections.js';
@@ -80,9 +81,18 @@ class PortableEngine implements GetEngine, ExchangeOwner {
     this.attempts.waker.onWake = call;
   }
 
-  get(id: number, attempt: number, row: number, offset: number, length: number, target: Uint8Array): void {
+  get(
+    id: number,
+    attempt: number,
+    row: number,
+    offset: number,
+    length: number,
+    memory: Uint8Array,
+    at = 0,
+  ): void {
     if (this.closed) throw new Error('get() on a closed engine');
     this.attempts.begin(id);
+    const target = memory.subarray(at, at + length);
     const key = this.table.key(row);
     const objectSize = this.table.objectSize(row);
     const path = encodeObjectPath(this.access.pathPrefix, key);

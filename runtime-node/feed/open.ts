@@ -1,10 +1,14 @@
 import { type Clock, monotonicClock } from '../clock.js';
 import { Core } from '../core.js';
 import type { GetEngine, Limits } from '../engine/engine.js';
+import { createNativeEngine } from '../engine/native.js';
 import { createPortableEngine } from '../engine/portable.js';
 import { AbortedError, ConfigError } from '../errors.js';
+import type { LandingBackend, LandingSizes } from '../landing/landing.js';
 import { createMemoryLanding } from '../landing/memory.js';
+import { createShmLanding } from '../landing/shm.js';
 import type { Manifest } from '../manifest/manifest.js';
+import { loadNative } from '../native/load.js';
 import { jobConfig } from '../policy/job.js';
 import type { Policy } from '../policy/resolve.js';
 import { tellBytes } from '../policy/units.js';
@@ -71,7 +75,7 @@ async function start(
   const core = await Core.load(options.internal?.core);
   core.init(config);
   checkLongest(manifest, core, memoryBytes);
-  const landing = createMemoryLanding({
+  const landing = createLanding(checked, {
     consumers: 1,
     landingBytes: core.landingBytes,
     stagingBytes: core.stagingBytes,
@@ -94,7 +98,7 @@ async function start(
   const parts: FeedParts = {
     core,
     engine,
-    engineReason: checked.engineReason,
+    engineReason: checked.engine.reason,
     landing,
     landingChoice: checked.landing,
     manifest,
@@ -122,7 +126,7 @@ async function start(
 
 async function openEngine(
   options: FeedOptions,
-  { policy, verify }: CheckedOptions,
+  { policy, verify, engine: choice }: CheckedOptions,
   { manifest, bucket, store: opened }: Dataset,
   clock: Clock,
   closers: Opened,
@@ -132,16 +136,27 @@ async function openEngine(
   const store = opened ?? (await openStore(options.s3 ?? {}));
   if (!opened) closers.add(() => store.close());
   const access = await store.bucketAccess(bucket as string);
-  const engine = createPortableEngine({
+  const settings = {
     table: manifest,
     access,
     limits: limitsOf(policy),
     clock,
     verify,
     maxSockets: policy.values.get('concurrency.max')!,
-    onNotice: (notice) => logger?.warn({}, notice),
-  });
+    onNotice: (notice: string) => logger?.warn({}, notice),
+  };
+  const engine =
+    choice.name === 'native'
+      ? createNativeEngine(choice.native, { ...settings, threads: policy.values.get('engine.threads')! })
+      : createPortableEngine(settings);
   return { engine, store, endpoint: `${access.protocol}//${access.host}` };
+}
+
+function createLanding({ landing }: CheckedOptions, sizes: LandingSizes): LandingBackend {
+  const { module } = loadNative();
+  if (landing.backend === 'memory') return createMemoryLanding(sizes);
+  if (landing.backend === 'shm' && module !== null) return createShmLanding(module, sizes);
+  throw new Error(`no landing memory of kind ${landing.backend}`);
 }
 
 function cursorBase(options: FeedOptions, policy: Policy, manifest: Manifest): CursorBase {

@@ -1,5 +1,6 @@
 import type { Clock } from '../clock.js';
 import type { CoreBuild } from '../core.js';
+import { chooseEngine, type EngineChoice } from '../engine/choose.js';
 import type { GetEngine } from '../engine/engine.js';
 import { ConfigError } from '../errors.js';
 import {
@@ -150,7 +151,7 @@ export interface CheckedOptions {
   readonly verify: Verify;
   readonly memoryBytes: number;
   /** Why this engine. */
-  readonly engineReason: string;
+  readonly engine: EngineChoice;
 }
 
 /**
@@ -195,17 +196,9 @@ function refuseUnknown(given: object, known: object, prefix: string, otherwise: 
  */
 export async function checkOptions(options: FeedOptions): Promise<CheckedOptions> {
   checkSource(options);
-  const engine = oneOf(options.engine ?? 'auto', ENGINES, 'engine');
-  if (engine === 'native') {
-    throw new ConfigError(
-      'engine_unavailable',
-      'this build of os2g has no native engine',
-      words`use ${option('engine', 'portable')} or auto`,
-      { option: 'engine' },
-    );
-  }
+  const engine = chooseEngine(oneOf(options.engine ?? 'auto', ENGINES, 'engine'));
   oneOf(options.direct ?? 'auto', DIRECT_MODES, 'direct');
-  const landing = chooseLanding(options.landing, options.direct);
+  const landing = chooseLanding(options.landing, options.direct, engine.name);
   const policy = resolvePolicy(await policySpec(options));
   // The number of rows is not known yet; everything else of the job is.
   jobConfig(jobSpec(options, 1), policy);
@@ -214,7 +207,7 @@ export async function checkOptions(options: FeedOptions): Promise<CheckedOptions
     landing,
     verify: oneOf(options.verify ?? 'etag', VERIFIES, 'verify'),
     memoryBytes: options.memoryBytes ?? DEFAULT_MEMORY_BYTES,
-    engineReason: engine === 'portable' ? 'asked for' : 'this build has no native engine',
+    engine,
   };
 }
 

@@ -169,14 +169,7 @@ export class Pump {
         const staged = (u32[word + layout.FETCH_W_FLAGS]! & layout.FETCH_TO_STAGING) !== 0;
         const memory = staged ? landing.staging() : landing.landing(consumer);
         const row = f64[half + layout.FETCH_D_ROW]!;
-        engine.get(
-          id,
-          attempt,
-          row,
-          f64[half + layout.FETCH_D_OFFSET]!,
-          length,
-          memory.subarray(target, target + length),
-        );
+        engine.get(id, attempt, row, f64[half + layout.FETCH_D_OFFSET]!, length, memory, target);
         return;
       }
       case layout.ACTION_CANCEL:

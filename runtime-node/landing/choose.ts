@@ -1,4 +1,5 @@
 import { ConfigError } from '../errors.js';
+import { loadNative } from '../native/load.js';
 import { noneOf } from '../policy/job.js';
 import { option, words } from '../wording.js';
 import type { LandingBackend } from './landing.js';
@@ -20,20 +21,27 @@ export interface LandingChoice {
 
 /**
  * Picks the back end. Nothing is downgraded in silence: what was asked for by name is had, or it is an error.
+ * @param engine the engine that fills the memory: with the native one, `auto` is `shm`
  * @throws ConfigError `bad_option`, `landing_unavailable`, `direct_unavailable`.
  */
-export function chooseLanding(landing: unknown = 'auto', direct: unknown = 'auto'): LandingChoice {
-  const name = oneOf(landing, LANDINGS, 'landing');
+export function chooseLanding(
+  landing: unknown = 'auto',
+  direct: unknown = 'auto',
+  engine: 'native' | 'portable' = 'portable',
+): LandingChoice {
+  const asked = oneOf(landing, LANDINGS, 'landing');
   const mode = oneOf(direct, DIRECT_MODES, 'direct');
-  if (name !== 'auto' && name !== 'memory') {
+  const backend = asked === 'auto' ? (engine === 'native' ? 'shm' : 'memory') : asked;
+  if (backend === 'shm') requireNative(backend);
+  else if (backend !== 'memory') {
     throw new ConfigError(
       'landing_unavailable',
-      `landing: this build of os2g has no ${name} back end`,
+      `landing: this build of os2g has no ${backend} back end`,
       words`use ${option('landing', 'memory')} or auto`,
       { option: 'landing' },
     );
   }
-  const reason = 'the process’s own memory: the host’s CPU receives every byte';
+  const reason = REASONS[backend];
   if (mode === 'on') {
     throw new ConfigError(
       'direct_unavailable',
@@ -42,7 +50,23 @@ export function chooseLanding(landing: unknown = 'auto', direct: unknown = 'auto
       { option: 'direct' },
     );
   }
-  return { backend: 'memory', mode, direct: false, reason };
+  return { backend, mode, direct: false, reason };
+}
+
+const REASONS = {
+  memory: 'the process’s own memory: the host’s CPU receives every byte',
+  shm: 'shared memory of this host: its CPU receives every byte, in place',
+};
+
+function requireNative(backend: string): void {
+  const native = loadNative();
+  if (native.module !== null) return;
+  throw new ConfigError(
+    'landing_unavailable',
+    `landing: ${backend} needs the native module: ${native.why}`,
+    words`${native.mend}; or use ${option('landing', 'memory')}`,
+    { option: 'landing' },
+  );
 }
 
 /** @throws ConfigError `bad_option` that lists the words. */

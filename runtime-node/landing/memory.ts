@@ -10,14 +10,22 @@ import type { LandingBackend, LandingSizes } from './landing.js';
  */
 export function createMemoryLanding(sizes: LandingSizes): LandingBackend {
   const regions = Array.from({ length: sizes.consumers }, () => allocate(sizes.landingBytes));
-  const staging = allocate(sizes.stagingBytes);
+  return inPlaceLanding('memory', regions, allocate(sizes.stagingBytes));
+}
+
+/** A back end over memory that this process addresses: it is received in place, and `place` is a copy. */
+export function inPlaceLanding(
+  name: 'memory' | 'shm',
+  regions: readonly Uint8Array[],
+  staging: Uint8Array,
+): LandingBackend {
   const landing = (consumer: number): Uint8Array => {
     const region = regions[consumer];
     if (region === undefined) throw new RangeError(`no landing region for consumer ${consumer}`);
     return region;
   };
   return {
-    name: 'memory',
+    name,
     inPlace: true,
     direct: false,
     landing,
@@ -39,7 +47,7 @@ function allocate(sizeBytes: number): Uint8Array {
   }
 }
 
-function tooLarge(sizeBytes: number, cause?: unknown): ConfigError {
+export function tooLarge(sizeBytes: number, cause?: unknown): ConfigError {
   return new ConfigError(
     'memory_too_large',
     `a landing region of ${tellBytes(sizeBytes)} cannot be had: one buffer of this Node holds at most ${tellBytes(constants.MAX_LENGTH)}`,

@@ -20,10 +20,15 @@ const TWO_32 = 2 ** 32;
 export class NumberColumn {
   constructor(
     readonly rows: number,
-    private readonly values: NumberValues,
+    readonly values: NumberValues,
     private readonly wide: 'no' | 'unsigned' | 'signed',
-    private readonly validity: Bitmap,
+    readonly validity: Bitmap,
   ) {}
+
+  /** Two words make one number, low half first. */
+  get isWide(): boolean {
+    return this.wide !== 'no';
+  }
 
   isNull(row: number): boolean {
     return this.validity !== null && !isSet(this.validity, row);

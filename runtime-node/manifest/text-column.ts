@@ -21,7 +21,7 @@ export class TextColumn {
   constructor(
     readonly rows: number,
     readonly values: TextValues,
-    private readonly indices: NumberColumn | null,
+    readonly indices: NumberColumn | null,
   ) {}
 
   get bytes(): Buffer {

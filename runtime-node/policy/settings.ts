@@ -279,6 +279,7 @@ export const SETTINGS: readonly Setting[] = [
   ),
   setting('limits.idle', null, 'duration', [MS, 3600 * S], 10 * S, 'without a byte while a body is moving'),
   setting('limits.total', null, 'duration', [MS, 24 * 3600 * S], 24 * 3600 * S, 'one whole attempt'),
+  setting('engine.threads', null, 'count', [1, 64], 1, 'I/O threads of the native engine'),
 ];
 
 export const SETTINGS_BY_NAME: ReadonlyMap<string, Setting> = new Map(SETTINGS.map((s) => [s.name, s]));

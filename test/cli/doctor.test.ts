@@ -8,6 +8,7 @@ import * as assert from 'uvu/assert';
 import { checksText } from '../../runtime-node/cli/commands/doctor.js';
 import type { Check } from '../../runtime-node/cli/doctor/check.js';
 import { skewCheck } from '../../runtime-node/cli/doctor/clock-skew.js';
+import { loadNative } from '../../runtime-node/native/load.js';
 import { selfSigned } from '../store/index.js';
 import { BUCKET, type Dataset, openDataset } from './kit/dataset.js';
 import { os2g } from './kit/process.js';
@@ -59,7 +60,12 @@ test('a store that is well: everything is looked at, nothing fails, no secret is
   ]) {
     assert.is(checks.get(name)?.status, 'ok', name);
   }
-  assert.is(checks.get('engine (native)')?.status, 'info');
+  const native = loadNative().module;
+  assert.is(checks.get('engine (native)')?.status, native === null ? 'warn' : 'ok');
+  if (native !== null) assert.is(checks.get('landing (shm)')?.status, 'ok');
+  const without = await doctor([], { OS2G_NATIVE: 'off' }, 0);
+  assert.is(without.get('engine (native)')?.status, 'warn');
+  assert.match(without.get('engine (native)')?.mend ?? '', /OS2G_NATIVE/);
   const { stdout } = await os2g(['doctor', `s3://${BUCKET}/train/`], data.env);
   assert.not.ok(stdout.includes(data.store.credentials.secretAccessKey));
   assert.match(stdout, /^ok +node/m);

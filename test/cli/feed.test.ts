@@ -182,7 +182,7 @@ test('exit codes and error documents of failed work and of wrong calls', async (
     [['feed'], 2, 'manifest'],
     [['feed', SOURCE, '--manifest', 'x.arrow'], 2, 'manifest'],
     [['feed', '--manifest', data.file('none.arrow'), '--bucket', BUCKET], 2, undefined],
-    [['feed', SOURCE, '--engine', 'native'], 2, 'engine'],
+    [['feed', SOURCE, '--engine', 'fast'], 2, 'engine'],
     [['feed', SOURCE, '--landing', 'cuda'], 2, 'landing'],
     [['feed', SOURCE, '--direct', 'on'], 2, 'direct'],
     [['feed', SOURCE, '--policy', 'best'], 2, 'policy'],
@@ -196,6 +196,21 @@ test('exit codes and error documents of failed work and of wrong calls', async (
     assert.ok(error.code && error.message && error.mend, argv.join(' '));
     if (option) assert.is(error.option, option, argv.join(' '));
   }
+});
+
+test('without the native module: --engine native is refused with the mend, auto goes on and says why', async () => {
+  const without = { OS2G_NATIVE: 'off' };
+  for (const [flag, value, option] of [
+    ['--engine', 'native', 'engine'],
+    ['--landing', 'shm', 'landing'],
+  ] as const) {
+    const { error } = await json<Failure>(['feed', SOURCE, flag, value], without, 2);
+    assert.is(error.option, option);
+    assert.match(error.mend, /OS2G_NATIVE/);
+  }
+  const result = await json(['feed', SOURCE, '--batch-samples', '8'], without);
+  assert.equal([result.engine, result.landing.backend], ['portable', 'memory']);
+  assert.match(result.engine_reason, /OS2G_NATIVE is off/);
 });
 
 test('a sample that is gone: the error names its key; with --on-error skip it is a hole that is told', async () => {

@@ -7,7 +7,9 @@ import type {
   ObjectTable,
 } from '../../runtime-node/engine/engine.js';
 import { failureName } from '../../runtime-node/engine/failure.js';
+import { createNativeEngine } from '../../runtime-node/engine/native.js';
 import { createPortableEngine, type PortableEngineOptions } from '../../runtime-node/engine/portable.js';
+import { loadNative } from '../../runtime-node/native/load.js';
 import type { BucketAccess, CredentialSource, S3Credentials } from '../../runtime-node/s3/access.js';
 
 export const MS = 1e6;
@@ -88,6 +90,16 @@ export interface Outcome {
   failure: FetchFailure | undefined;
 }
 
+/** The engine under test is the portable one, or what OS2G_TEST_ENGINE says. */
+export const ENGINE_UNDER_TEST = process.env.OS2G_TEST_ENGINE === 'native' ? 'native' : 'portable';
+
+export function createEngine(options: PortableEngineOptions): GetEngine {
+  if (ENGINE_UNDER_TEST === 'portable') return createPortableEngine(options);
+  const native = loadNative();
+  if (native.module === null) throw new Error(`no native module to test: ${native.why}`);
+  return createNativeEngine(native.module, { ...options, threads: 1, env: {} });
+}
+
 /** An engine with someone who drains it: `next` gives ends in the order they came. */
 export class Driver implements CompletionSink {
   readonly engine: GetEngine;
@@ -102,7 +114,7 @@ export class Driver implements CompletionSink {
     objects: readonly TestObject[],
     over: Partial<Omit<PortableEngineOptions, 'access' | 'table'>> = {},
   ) {
-    this.engine = createPortableEngine({
+    this.engine = createEngine({
       access,
       table: tableOf(objects),
       limits: SHORT_LIMITS,

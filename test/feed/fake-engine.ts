@@ -46,7 +46,16 @@ export class FakeEngine implements GetEngine {
     this.#options = options;
   }
 
-  get(id: number, attempt: number, row: number, offset: number, length: number, target: Uint8Array): void {
+  get(
+    id: number,
+    attempt: number,
+    row: number,
+    offset: number,
+    length: number,
+    memory: Uint8Array,
+    at = 0,
+  ): void {
+    const target = memory.subarray(at, at + length);
     const { time, byteAt, fate, key } = this.#options;
     if (this.closed) throw new Error('get after close');
     if (target.length !== length || length < 1)

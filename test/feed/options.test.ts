@@ -5,9 +5,11 @@ import * as assert from 'uvu/assert';
 import type { ConfigError } from '../../runtime-node/errors.js';
 import { openFeed } from '../../runtime-node/feed/open.js';
 import type { FeedOptions } from '../../runtime-node/feed/options.js';
+import { loadNative } from '../../runtime-node/native/load.js';
 import { inFolder, manifestOf, openFake, readAll, rejects } from './kit.js';
 
 const manifest = manifestOf([1, 2, 3, 4]);
+const hasNative = loadNative().module !== null;
 const WRONG = [
   Number.NaN,
   Number.POSITIVE_INFINITY,
@@ -75,8 +77,6 @@ const refused: [name: string, options: object, code: string, option: string][] =
   ['an unknown setting', { set: { 'window.byte': '1MiB' } }, 'bad_option', 'window.byte'],
   ['a size without unit', { set: { 'window.bytes': 1024 } }, 'bad_option', 'window.bytes'],
   ['an unknown engine', { engine: 'fast' }, 'bad_option', 'engine'],
-  ['the native engine', { engine: 'native' }, 'engine_unavailable', 'engine'],
-  ['shared memory', { landing: 'shm' }, 'landing_unavailable', 'landing'],
   ['GPU memory', { landing: 'cuda' }, 'landing_unavailable', 'landing'],
   ['remote memory', { landing: 'ucx' }, 'landing_unavailable', 'landing'],
   ['the direct path', { direct: 'on' }, 'direct_unavailable', 'direct'],
@@ -91,6 +91,11 @@ const refused: [name: string, options: object, code: string, option: string][] =
     'memoryBytes',
   ],
 ];
+const withoutNative: typeof refused = [
+  ['the native engine where it is not', { engine: 'native' }, 'engine_unavailable', 'engine'],
+  ['shared memory where it is not', { landing: 'shm' }, 'landing_unavailable', 'landing'],
+];
+if (!hasNative) refused.push(...withoutNative);
 for (const [name, options, code, option] of refused) {
   test(`refused: ${name}`, async () => {
     const error = await rejects(openFake(manifest, { batchSamples: 2, ...options }), code);
@@ -202,7 +207,8 @@ test('auto says what it chose, and why', async () => {
   const stats = fake.feed.stats();
   assert.is(stats.engine, 'portable');
   assert.match(stats.engine_reason, /native/);
-  assert.equal([stats.landing.backend, stats.landing.mode, stats.landing.direct], ['memory', 'auto', false]);
+  const backend = hasNative ? 'shm' : 'memory';
+  assert.equal([stats.landing.backend, stats.landing.mode, stats.landing.direct], [backend, 'auto', false]);
   assert.ok(stats.landing.reason);
 });
 

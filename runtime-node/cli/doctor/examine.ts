@@ -2,7 +2,8 @@ import type { S3Options } from '../../s3/location.js';
 import type { CommandContext } from '../command.js';
 import type { Check } from './check.js';
 import { checkCores } from './core-check.js';
-import { checkEngines, checkLanding, checkLimits, checkNode, checkReplayHosts } from './machine-check.js';
+import { checkLimits, checkNode, checkReplayHosts } from './machine-check.js';
+import { checkNative } from './native-check.js';
 import { checkStore } from './store-check.js';
 
 /** Everything that can be looked at: the machine, and the store where one is named. */
@@ -14,8 +15,7 @@ export async function examine(
   return [
     checkNode(),
     ...(await checkCores()),
-    ...checkEngines(),
-    ...checkLanding(),
+    ...checkNative(),
     ...(await checkReplayHosts(context.env)),
     ...checkLimits(),
     ...(await checkStore(source, s3, context.signal)),

@@ -5,7 +5,7 @@ import { packageRoot } from '../../package-root.js';
 import { DEFAULT_MEMORY_BYTES } from '../../policy/job.js';
 import { formatCount, formatMemory } from '../output/numbers.js';
 import { findWasmtime, noWasmtime } from '../replay/wasmtime.js';
-import { type Check, info, ok, warn } from './check.js';
+import { type Check, ok, warn } from './check.js';
 
 /** Sockets of a feed with the preset `os2g`, and room for the rest of the process. */
 const WANTED_FILES = 512;
@@ -16,24 +16,6 @@ export function checkNode(): Check {
   };
   // bin/os2g.js refuses an older one before anything else is loaded.
   return ok('node', `${process.version} (${process.platform} ${process.arch}), wanted ${engines.node}`);
-}
-
-export function checkEngines(): Check[] {
-  return [
-    ok('engine (portable)', 'built in'),
-    info('engine (native)', 'not in this version: --engine auto takes the portable one'),
-  ];
-}
-
-export function checkLanding(): Check[] {
-  return [
-    ok('landing (memory)', "the process's own memory"),
-    info('landing (shm, cuda, ucx)', 'not in this version: --landing auto takes memory'),
-    info(
-      'direct path',
-      "not in this version: the host's CPU receives every byte, and --direct auto goes on so",
-    ),
-  ];
 }
 
 /** Soft limit of open files from Node's own report; null where the platform has none. */

@@ -90,7 +90,8 @@ export const FEED_OPTIONS = {
     meaning: 'budget of landing and staging memory together',
   }),
   landing: choice(['auto', 'memory', 'shm', 'cuda', 'ucx'], 'auto', {
-    meaning: 'where batches land; this version has memory: the process itself',
+    meaning:
+      'where batches land: memory of the process itself, or shared memory; auto: shm with the native engine, else memory',
   }),
   direct: choice(['auto', 'on', 'off'], 'auto', {
     meaning: 'whether the host CPU is to be kept out of the path',
@@ -129,7 +130,7 @@ export const FEED_OPTIONS = {
       'write every delivered sample with its SHA-256, one JSON line a batch; replaces an audit (with --resume adds to it), and no other file',
   }),
   engine: choice(['auto', 'native', 'portable'], 'auto', {
-    meaning: 'GET engine; this version has the portable one',
+    meaning: 'GET engine; auto: the native one where the module is there',
   }),
   verify: choice(['size', 'etag', 'checksum'], 'etag', {
     meaning: "how answers are checked; checksum also asks for the store's own",

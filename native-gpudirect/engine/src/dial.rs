@@ -1,0 +1,170 @@
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use os2g_wire::{Class, Verdict};
+use socket2::{SockRef, TcpKeepalive};
+use tokio::net::TcpStream;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::time::timeout;
+
+use crate::conn::{Conn, Io};
+use crate::errno::errno_text;
+use crate::options::{EngineOptions, StartError};
+use crate::proxy::{ProxyRoute, route_to};
+use crate::resolve::Resolver;
+use crate::tls::{Tls, tls_error_text};
+use crate::tunnel::open_tunnel;
+
+const KEEPALIVE_AFTER: Duration = Duration::from_secs(60);
+
+/// Opens connections to one store, over a proxy where there is one. All threads share it.
+pub(crate) struct Dialer {
+    tls: Option<Tls>,
+    proxy: Option<ProxyRoute>,
+    /// `host:port` as CONNECT names it.
+    store: String,
+    resolver: Resolver,
+    /// One permit a socket, from before it is opened until after it is closed.
+    permits: Arc<Semaphore>,
+    max: usize,
+    connect_limit: Duration,
+}
+
+impl Dialer {
+    /// # Errors
+    /// A proxy or host name that cannot be, or no certificates.
+    pub fn new(options: &EngineOptions) -> Result<Dialer, StartError> {
+        let EngineOptions {
+            hostname,
+            port,
+            max_connections,
+            limits,
+            ..
+        } = options;
+        let tls = if options.tls {
+            Some(Tls::to(hostname, options.ca_pem.as_deref())?)
+        } else {
+            None
+        };
+        let proxy = match &options.proxy {
+            Some(proxy) => route_to(hostname, *port, proxy)?,
+            None => None,
+        };
+        let resolver = match &proxy {
+            Some(proxy) => Resolver::new(&proxy.hostname, proxy.port),
+            None => Resolver::new(hostname, *port),
+        };
+        let name = if hostname.contains(':') {
+            format!("[{hostname}]")
+        } else {
+            hostname.clone()
+        };
+        Ok(Dialer {
+            tls,
+            proxy,
+            store: format!("{name}:{port}"),
+            resolver,
+            permits: Arc::new(Semaphore::new(*max_connections)),
+            max: *max_connections,
+            connect_limit: limits.connect,
+        })
+    }
+
+    /// What stands before the path in a request to a proxy that is asked for the object itself, and what it is told about
+    /// who asks; `None` where the store is asked (also through a tunnel).
+    pub fn absolute_form(&self) -> Option<(String, Option<String>)> {
+        let proxy = self.proxy.as_ref().filter(|_| self.tls.is_none())?;
+        Some((format!("http://{}", self.store), proxy.authorization.clone()))
+    }
+
+    /// Sockets that are open or being opened.
+    pub fn sockets(&self) -> usize {
+        self.max - self.permits.available_permits()
+    }
+
+    /// Opens a connection.
+    ///
+    /// `evict`: called where all sockets are taken, to close idle ones.
+    pub async fn dial(&self, evict: impl Fn()) -> Result<Box<Conn>, Verdict> {
+        let permit = self.permit(evict).await?;
+        let mut tcp = self.connect().await?;
+        let Some(tls) = &self.tls else {
+            return Ok(Conn::new(Io::Plain(tcp), permit));
+        };
+        if let Some(proxy) = &self.proxy {
+            let opened = open_tunnel(&mut tcp, &self.store, proxy.authorization.as_deref()).await;
+            opened.map_err(|why| no_connection(&format!("the proxy {}: {why}", proxy.hostname)))?;
+        }
+        match tls.connector.connect(tls.server.clone(), tcp).await {
+            Ok(stream) => Ok(Conn::new(Io::Tls(Box::new(stream)), permit)),
+            Err(error) => Err(match tls_error_text(&error) {
+                Some(what) => Verdict {
+                    class: Class::Tls,
+                    what: format!("TLS failed: {what}"),
+                },
+                None if error.kind() == io::ErrorKind::UnexpectedEof => {
+                    no_connection("closed before TLS was set up")
+                }
+                None => no_connection(&format!("{} while TLS was set up", errno_text(&error))),
+            }),
+        }
+    }
+
+    async fn permit(&self, evict: impl Fn()) -> Result<OwnedSemaphorePermit, Verdict> {
+        if let Ok(permit) = Arc::clone(&self.permits).try_acquire_owned() {
+            return Ok(permit);
+        }
+        evict();
+        let permit = Arc::clone(&self.permits).acquire_owned().await;
+        permit.map_err(|_| no_connection("the engine is closed"))
+    }
+
+    /// Tries one address after the other; a silent one gets its share of the limit only.
+    async fn connect(&self) -> Result<TcpStream, Verdict> {
+        let addresses = self
+            .resolver
+            .addresses()
+            .await
+            .map_err(|why| no_connection(&why))?;
+        let share = self.connect_limit / u32::try_from(addresses.len()).unwrap_or(u32::MAX);
+        let mut failures: Vec<String> = Vec::new();
+        for (n, &address) in addresses.iter().enumerate() {
+            let is_last = n + 1 == addresses.len();
+            let tried = if is_last {
+                TcpStream::connect(address).await
+            } else {
+                timeout(share, TcpStream::connect(address))
+                    .await
+                    .unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into()))
+            };
+            match tried.and_then(|tcp| set_up(&tcp).map(|()| tcp)) {
+                Ok(tcp) => return Ok(tcp),
+                Err(error) => failures.push(connect_text(&error, address)),
+            }
+        }
+        self.resolver.forget();
+        Err(no_connection(&failures.join(", ")))
+    }
+}
+
+fn set_up(tcp: &TcpStream) -> io::Result<()> {
+    tcp.set_nodelay(true)?;
+    SockRef::from(tcp).set_tcp_keepalive(&TcpKeepalive::new().with_time(KEEPALIVE_AFTER))
+}
+
+fn connect_text(error: &io::Error, address: SocketAddr) -> String {
+    let why = match error.kind() {
+        io::ErrorKind::TimedOut => "ETIMEDOUT".to_owned(),
+        _ => errno_text(error),
+    };
+    format!("connect {why} {address}")
+}
+
+fn no_connection(why: &str) -> Verdict {
+    Verdict {
+        class: Class::Connect,
+        what: format!("no connection: {why}"),
+    }
+}

@@ -1,0 +1,4 @@
+//! The engine against a scripted store.
+
+mod basics;
+mod kit;

@@ -1,0 +1,82 @@
+import type { Hide } from '../s3/secrets.js';
+import type { ErrorDocument } from './error-document.js';
+import type { FailureName } from './failure.js';
+
+/** What of the request an answer's sentence depends on. */
+export interface AnsweredBy {
+  signingRegion: string;
+  requesterPays: boolean;
+  anonymous: boolean;
+  /** Milliseconds since 1970. */
+  nowMs: number;
+}
+
+/** What of the request an answer's class depends on. */
+export interface AnsweredRequest extends AnsweredBy {
+  ifMatch: boolean;
+  /** Signed with a session token that has run out, or of which nobody knows when it does. */
+  mayBeExpired: boolean;
+  /** Takes the credentials of the request out of what the answer says: some stores and proxies echo the request. */
+  hide: Hide;
+}
+
+/** An answer that is no object, in its class. */
+export interface ClassifiedAnswer {
+  name: FailureName;
+  status: number;
+  document: ErrorDocument;
+  region: string | null;
+  /** The answer's Date header. */
+  date: string | null;
+  /** The store seems to have refused If-Match itself. */
+  refusesIfMatch: boolean;
+}
+
+/** What an error answer means, for people; the same words whichever engine read it. */
+export function answerSentence(answer: ClassifiedAnswer, request: AnsweredBy): string {
+  const { name, status, document, region } = answer;
+  const said = [`status ${status}`, document.code, document.message]
+    .filter((part) => part !== null)
+    .join(', ');
+  switch (name) {
+    case 'moved':
+      return region === null
+        ? `the bucket is elsewhere (${said}): the request was signed for region ${request.signingRegion}`
+        : `the bucket is in region ${region}, the request was signed for ${request.signingRegion} (${said})`;
+    case 'changed':
+      return status === 416
+        ? `the object is shorter than the manifest says (${said})`
+        : `the object was replaced (${said})`;
+    case 'archived':
+      return `the object is archived and not restored (${said})`;
+    case 'forbidden':
+      return `${forbiddenReason(answer, request)} (${said})`;
+    case 'expired':
+      return `the credentials have expired (${said})`;
+    case 'server':
+      if (answer.refusesIfMatch) {
+        return `the store does not take If-Match (${said}); ETags are compared here from now on`;
+      }
+      return status < 300 ? `an error document came instead of the object (${said})` : said;
+    default:
+      return said;
+  }
+}
+
+function forbiddenReason({ document: { code }, date }: ClassifiedAnswer, request: AnsweredBy): string {
+  if (code === 'RequestTimeTooSkewed') {
+    const storeMs = date === null ? Number.NaN : Date.parse(date);
+    const seconds = Math.round((request.nowMs - storeMs) / 1000);
+    return Number.isFinite(seconds)
+      ? `this machine's clock is ${seconds} s off the store's`
+      : "this machine's clock is off";
+  }
+  if (code === 'InvalidAccessKeyId') return 'the store does not know the access key';
+  if (code === 'SignatureDoesNotMatch')
+    return 'the secret key does not fit the access key, or a proxy changed the request';
+  if (code === 'InvalidToken') return 'the session token is not valid';
+  if (request.anonymous) return 'access denied without credentials';
+  return request.requesterPays
+    ? 'access denied'
+    : 'access denied; if the bucket is a requester-pays one, its charges must be accepted';
+}
