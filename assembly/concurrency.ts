@@ -30,6 +30,9 @@ const FORGET: f64 = 0.97; // of the best rate, each round
 // How long an answer takes when nothing queues is only seen with few requests in flight, so it is measured anew by a descent
 // every so often, and believed in between: to let it drift would feed the queue that it is to keep away.
 const MODEL_AGE_NS: f64 = 20e9;
+const OVERDUE_LEAST: f64 = 3; // attempts without a first byte in time
+const OVERDUE_SHARE: f64 = 0.1; // of those that were answered meanwhile
+const OVERDUE_KEEPS: f64 = 0.5; // of the answers that came while one waited: a queue half as long as the limit on waits
 
 export function concurrencyReset(): void {
   state.phase = PHASE_CLIMB;
@@ -55,6 +58,7 @@ export function concurrencyDone(bytes: f64, wait_ns: f64, body_ns: f64): void {
   state.round_wait_ns += max(wait_ns, 0);
   state.round_body_ns += max(body_ns, 0);
   state.round_done += 1;
+  state.overdue_done += 1;
   const span = state.now_ns - state.round_start_ns;
   const turned = state.round_done >= max<u32>(LEAST_ROUND, <u32>state.limit);
   if (turned || (state.round_done >= SHORT_ROUND && span >= LONGEST_ROUND_NS)) endRound(span);
@@ -133,6 +137,27 @@ function descend(): void {
 
 function setLimit(places: f64): void {
   state.limit = max(1, min(state.concurrency_max, ceil(places)));
+}
+
+/**
+ * An attempt without a first byte within its limit. A store that hangs now and then does so whatever is in flight; where
+ * many wait too long, the store queues requests, and fewer of them in flight wait less. What the store answered meanwhile
+ * says how many. One step for all that were sent before it.
+ */
+export function concurrencyOverdue(sent_ns: f64): void {
+  if (!state.concurrency_adaptive || sent_ns < state.overdue_ns) return;
+  state.overdue_count += 1;
+  if (state.overdue_count < max(OVERDUE_LEAST, state.overdue_done * OVERDUE_SHARE)) return;
+  const span = max(state.now_ns - state.overdue_ns, 1);
+  const answered = (state.overdue_done / span) * (state.now_ns - sent_ns);
+  state.best_rate = (state.overdue_done / span) * state.mean_bytes;
+  descend();
+  setLimit(min(state.limit, answered * OVERDUE_KEEPS));
+  state.overdue_ns = state.now_ns;
+  state.overdue_count = 0;
+  state.overdue_done = 0;
+  restartRound();
+  setCounter(COUNTER_CONCURRENCY_LIMIT, state.limit);
 }
 
 /** A 503 where no pacing is wanted: fewer places. The model forgets the rate that the store does not bear. */

@@ -5,7 +5,7 @@ import { skipEmptyExtents } from './shape';
 import { concurrencyBound, concurrencyLimit } from './concurrency';
 import * as L from './layout';
 import { backoffOver, cancelQueuePop, placeQueuePop, partsLeft, requestId, takePart, waitPush, waitRemove } from './parts';
-import { rateAllows, rateNextNs, rateTake } from './pacing';
+import { rateAllows, rateNextNs, rateSpares, rateTake } from './pacing';
 import { HEAP_BACKOFF, HEAP_DUE, heapLength, heapPop, heapPush, heapTop } from './heap';
 import { retryAllowed, retryEarn, retryNextNs, retryTake } from './retry';
 import { stagingTake } from './staging';
@@ -263,17 +263,20 @@ function mayHedge(): bool {
     state.hedging != 0 &&
     state.wait_head != NONE &&
     state.latency_total >= HEDGE_LEAST_SAMPLES &&
-    state.hedge_tokens >= 1 &&
-    state.rate_limit == 0
+    state.hedge_tokens >= 1
   );
 }
 
-/** Second requests for the slowest first bytes, into staging, within the budget. Refused first when memory is short. */
+/**
+ * Second requests for the slowest first bytes, into staging, within the budget. Refused first when memory is short, and where the
+ * pace leaves no token over.
+ */
 export function hedge(): void {
   while (mayHedge() && state.in_flight < concurrencyLimit()) {
     const at = hedgeCandidate();
     if (at == NONE || hedgeDueNs(at) > state.now_ns) return;
     const part = partAt(at);
+    if (!rateSpares()) return;
     if (actionRoom() == 0) return setFlag(L.FLAG_MORE);
     const segment = stagingTake(part.length, true);
     if (segment == NONE) return;
@@ -350,6 +353,7 @@ export function dispatchDeadline(blocked: u32): f64 {
   if (candidate != NONE) {
     const at = hedgeDueNs(candidate);
     if (at > state.now_ns) deadline = min(deadline, ceil(at));
+    else if (!rateSpares()) deadline = min(deadline, rateNextNs());
   }
   return deadline;
 }

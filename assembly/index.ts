@@ -232,7 +232,7 @@ function emit(): u32 {
     return 0;
   }
   const blocked = dispatch();
-  hedge();
+  if (blocked != BLOCKED_RATE) hedge();
   // A batch without bytes is ready as soon as it has its place.
   deliver();
   return blocked;

@@ -3,11 +3,21 @@
 // never given away before that.
 import * as L from './layout';
 import { batchSettled } from './batches';
-import { concurrencyDone } from './concurrency';
+import { concurrencyDone, concurrencyOverdue } from './concurrency';
 import { giveUp } from './failure';
 import { latencyAdd } from './latency';
 import { HEAP_BACKOFF, heapPush } from './heap';
-import { LONGEST_RETRY_AFTER_NS, attemptsFor, backoffNs, retrySawFailure, retrySawSuccess, retrySucceeded } from './retry';
+import {
+  LONGEST_RETRY_AFTER_NS,
+  attemptsFor,
+  backoffNs,
+  retryRefusals,
+  retryRefused,
+  retryRefusedTooOften,
+  retrySawFailure,
+  retrySawSuccess,
+  retrySucceeded,
+} from './retry';
 import { rateRefused, rateSucceeded } from './pacing';
 import { stagingFree } from './staging';
 import { count, state } from './state';
@@ -273,7 +283,7 @@ export function onFetched(id: u32, attempt: u32, bytes: u64, at_ns: f64): void {
   const first_ns = hedge || silent ? at_ns : part.first_ns;
   concurrencyDone(<f64>received, first_ns - (hedge ? part.hedge_sent_ns : part.sent_ns), at_ns - first_ns);
   if (bytes != part.length) return legFailed(index, hedge, L.CLASS_SHORT, 0);
-  if (part.tries > 0) retrySucceeded();
+  if (part.tries > 0 || part.refusals_all > 0) retrySucceeded();
   if (part.state == PART_DRAINING) return releaseIfDrained(index);
   if (part.state == PART_PLACING) return;
   if (hedge) return hedgeWon(index);
@@ -317,9 +327,11 @@ function stagingDropHedge(part: Part): void {
 export function onFetchFailed(id: u32, attempt: u32, failure: u32, retry_after_ns: f64, bytes: u64): void {
   const index = livePart(id);
   if (index == NONE) return;
+  const sent_ns = attempt == partAt(index).main_attempt ? partAt(index).sent_ns : partAt(index).hedge_sent_ns;
   const end = endLeg(index, attempt);
   if (end & END_UNKNOWN) return;
   count(L.COUNTER_BYTES_FETCHED, <f64>bytes);
+  if (failure == L.CLASS_TIMEOUT_FIRST_BYTE) concurrencyOverdue(sent_ns);
   if (failure == L.CLASS_THROTTLED) {
     count(L.COUNTER_THROTTLES, 1);
     rateRefused();
@@ -358,18 +370,20 @@ function retryOrGiveUp(index: u32, failure: u32, retry_after_ns: f64, code: u32)
   const part = partAt(index);
   const batch = batchAt(part.batch);
   part.last_class = failure;
+  const refused = failure == L.CLASS_THROTTLED;
   const replay = failure == L.CLASS_STALE && !part.replayed;
   if (replay) part.replayed = 1;
+  else if (refused) retryRefused(part);
   else part.tries += 1;
-  if (!replay && part.tries >= attemptsFor(failure)) {
+  if (!replay && (refused ? retryRefusedTooOften(part) : part.tries >= attemptsFor(failure))) {
     giveUp(part, requestId(index), failure, code);
     return finish(index);
   }
   part.state = PART_BACKOFF;
   batch.backing_off += 1;
-  if (failure == L.CLASS_THROTTLED) batch.throttled += 1;
+  if (refused) batch.throttled += 1;
   part.not_before_ns = state.now_ns + min(retry_after_ns, LONGEST_RETRY_AFTER_NS);
-  const at_ns = replay ? state.now_ns : state.now_ns + backoffNs(part.tries, retry_after_ns);
+  const at_ns = replay ? state.now_ns : state.now_ns + backoffNs(refused ? retryRefusals(part) : part.tries, retry_after_ns);
   heapPush(HEAP_BACKOFF, index, <u64>at_ns, state.sequence++);
 }
 

@@ -1,6 +1,9 @@
 // Mixing and the one seeded generator. splitmix64: Steele, Lea, Flood, "Fast splittable pseudorandom number generators",
 // OOPSLA 2014; the constants are those of its reference mixer.
+import { state } from './state';
+
 const GOLDEN: u64 = 0x9e3779b97f4a7c15;
+const RANK_SPREAD: u64 = 0xd1342543de82ef95; // odd, and no multiple of the other
 
 // @ts-ignore: decorator
 @inline
@@ -23,4 +26,9 @@ export function draw(key: u64, n: u64): u64 {
 @inline
 export function fraction(bits: u64): f64 {
   return <f64>(bits >> 11) * (1.0 / 9007199254740992.0);
+}
+
+/** A stream of the run's seed that is this core's own: ranks share the seed, and must not wait in step with each other. */
+export function jitterSeed(stream: u64): u64 {
+  return state.seed ^ stream ^ (<u64>state.first_rank * RANK_SPREAD);
 }

@@ -4,7 +4,8 @@
 // that waited go out as fast as the store answers. A trickle keeps the last part of a run from starving. Without a token
 // retries wait, they do not fail. Those whose time has come go in the order in which their batches are needed: when tokens
 // are scarce, the first part uses up its attempts first, so a store that is gone for good ends the run within the waits of
-// one part, however many others failed. An attempt that met a stale connection is replayed once at once and counts for nothing.
+// one part, however many others failed. An attempt that met a stale connection is replayed once at once and counts for nothing;
+// one that a store refused while it serves others (503) counts only in a row.
 import {
   CLASS_ARCHIVED,
   CLASS_CHANGED,
@@ -21,9 +22,9 @@ import {
   CLASS_TLS,
 } from './layout';
 import { HEAP_BACKOFF, heapLength, heapPart, heapRebuild } from './heap';
-import { draw, fraction } from './random';
+import { draw, fraction, jitterSeed } from './random';
 import { state } from './state';
-import { partAt } from './tables';
+import { Part, partAt } from './tables';
 
 const TRICKLE_PER_S: f64 = 10;
 const MOST_TOKENS: f64 = 256;
@@ -55,12 +56,40 @@ export function attemptsFor(failure: u32): u32 {
   }
 }
 
+// ---- 503 ----------------------------------------------------------------------------------------
+
+// A part that is refused has bad luck; a store that refuses everything for long ends the run. So refusals count against
+// `retry.attempts` only in a row, with no answer to any attempt in between, and over a time in which an answer was due.
+const GAPS_WITHOUT_ANSWER: f64 = 20;
+const LONGEST_WITHOUT_ANSWER_NS: f64 = 120e9;
+const REFUSALS_FACTOR: u32 = 10; // times retry.attempts: one part is refused while others are served
+const GAP_SMOOTHING: f64 = 0.0625;
+
+/** An attempt of the part ended in a 503. */
+export function retryRefused(part: Part): void {
+  if (state.success_ns > part.refused_ns) part.refusals = 0;
+  part.refusals += 1;
+  part.refusals_all += 1;
+  part.refused_ns = state.now_ns;
+}
+
+/** Refusals that the next wait doubles for. Where requests are paced, the pace is the brake, and bad luck makes no wait longer. */
+export function retryRefusals(part: Part): u32 {
+  return state.rate_adaptive ? part.refusals : part.refusals_all;
+}
+
+export function retryRefusedTooOften(part: Part): bool {
+  if (part.refusals_all >= state.retry_attempts * REFUSALS_FACTOR) return true;
+  const patience = min(LONGEST_WITHOUT_ANSWER_NS, state.success_gap_ns * GAPS_WITHOUT_ANSWER);
+  return part.refusals >= state.retry_attempts && state.now_ns - state.success_ns >= patience;
+}
+
 /** Wait before the attempt that follows `tries` failed ones. */
 export function backoffNs(tries: u32, retry_after_ns: f64): f64 {
   let wait = state.retry_base_ns;
   for (let i: u32 = 1; i < tries && wait < state.retry_cap_ns; i++) wait *= 2;
   wait = min(wait, state.retry_cap_ns);
-  const jitter = fraction(draw(state.seed ^ JITTER_STREAM, state.jitter_draws++));
+  const jitter = fraction(draw(jitterSeed(JITTER_STREAM), state.jitter_draws++));
   wait *= 0.5 + 0.5 * jitter;
   return ceil(max(wait, min(retry_after_ns, LONGEST_RETRY_AFTER_NS)));
 }
@@ -82,13 +111,15 @@ export function retrySawFailure(): void {
 export function retrySawSuccess(): void {
   if (state.failed_since >= OUTAGE_FAILURES && state.now_ns - state.success_ns >= OUTAGE_NS) hurry();
   state.failed_since = 0;
+  const gap = state.now_ns - state.success_ns;
+  state.success_gap_ns = state.success_gap_ns == 0 ? gap : state.success_gap_ns + (gap - state.success_gap_ns) * GAP_SMOOTHING;
   state.success_ns = state.now_ns;
 }
 
 function hurry(): void {
   for (let i: u32 = 0; i < heapLength(HEAP_BACKOFF); i++) {
     const part = partAt(heapPart(HEAP_BACKOFF, i));
-    const wait = state.retry_base_ns * fraction(draw(state.seed ^ OUTAGE_STREAM, state.jitter_draws++));
+    const wait = state.retry_base_ns * fraction(draw(jitterSeed(OUTAGE_STREAM), state.jitter_draws++));
     const at = <u64>max(part.not_before_ns, ceil(state.now_ns + wait));
     part.heap_key = min(part.heap_key, at);
   }

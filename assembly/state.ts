@@ -93,6 +93,7 @@ export class State {
   staging_map: u64; // levels with a free segment
   // retries
   success_ns: f64; // of the last attempt that brought its bytes
+  success_gap_ns: f64; // usual time between two of them
   failed_since: u32; // attempts that failed since then
   backoff_length: u32;
   due_length: u32;
@@ -135,13 +136,19 @@ export class State {
   round_limited: u32;
   rounds_held: u32;
   backoff_ns: f64;
+  overdue_ns: f64; // last step down because first bytes did not come in time
+  overdue_count: f64; // such attempts since then, and answers
+  overdue_done: f64;
   // pacing
   rate_limit: f64; // requests per second; 0: not limited
+  rate_served: u32; // answers came before the last step down
+  pace_draws: u64;
   rate_fall: f64; // share of the rate that the last 503 cost
   refused_since: f64; // answers since the last step down
   done_since: f64;
   rate_max: f64; // what the store bore at the last 503
   throttled_ns: f64;
+  rate_bound_ns: f64; // when a request last waited for a token
   send_tokens: f64;
   send_tokens_ns: f64;
   done_rate: f64; // answered requests per second, smoothed

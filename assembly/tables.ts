@@ -139,7 +139,9 @@ export class Part {
   length: u64;
   target: u64; // in landing memory
   consumer: u32;
-  tries: u32; // attempts that count against retry.attempts
+  tries: u32; // attempts that count against retry.attempts, those refused with 503 excepted
+  refusals: u32; // with 503, in a row and with no answer to any other attempt in between
+  refusals_all: u32;
   attempts: u32; // numbers given out, replays and hedges included
   main_attempt: u32;
   hedge_attempt: u32;
@@ -162,6 +164,7 @@ export class Part {
   heap_key: u64;
   heap_tie: u32;
   not_before_ns: f64; // what the store asked for
+  refused_ns: f64; // last 503
   born: u32; // age among the parts of a batch
   list_next: u32; // free list, cancel queue or place queue
   wait_prev: u32; // list of parts without a first byte, oldest first

@@ -1,3 +1,4 @@
+import type { LateEpoch } from './epoch-work.js';
 import type { Machine } from './machine.js';
 import type { RunOutcome } from './run.js';
 
@@ -19,26 +20,36 @@ export interface Bound {
 }
 
 const BUCKET_DEPTH_S = 0.1;
+/** The bucket takes a token for whole when it misses this much: it may give as much more with each one. */
+const TOKEN_SLACK = 2e-9;
 
-/** One epoch's work, as every policy must do it. */
-interface Work {
-  /** Of the epoch with the fewest bytes. */
+/** What one node must do within an epoch, whatever its policy. */
+interface NodeWork {
   bytes: number;
-  /** Per node: bytes and reads, and those that memory cannot have held when the epoch began. */
-  nodeBytes: number;
-  nodeReads: number;
+  samples: number;
   reads: number;
-  fresh: number; // share of the work that must be done within the epoch
+  /** Of the first step; 0 where it may be there when the epoch begins. */
+  firstBytes: number;
+  /** Of a last step that is shorter than the others, else 0. */
+  tailBytes: number;
+  /** Compute of one full step, of the last one, and of all. */
+  stepNs: number;
+  lastNs: number;
+  computeNs: number;
+}
+
+/** What must be done within one epoch: from the end of the one before, or the start of the run, to the end at the last node. */
+interface EpochLoad {
   /** From the start to the first byte of a body, where the run begins with this epoch; else 0. */
   headNs: number;
-  /** First step of all GPUs of a node. */
-  firstBytes: number;
-  /** Compute of one full step, of all steps, and of the last one. */
-  stepNs: number;
-  computeNs: number;
+  isFirst: boolean;
+  /** All nodes together. */
+  bytes: number;
+  reads: number;
+  /** Compute of the last step, of the node that has the least. */
   lastNs: number;
-  lastBytes: number;
-  memoryBytes: number;
+  /** Each of these ends no later than the epoch. */
+  nodes: readonly NodeWork[];
 }
 
 /**
@@ -50,24 +61,42 @@ interface Work {
  *   every (L+1)-th batch pays latency, its bytes' way and compute in turn;
  * - dpu_cpu, host_cpu: CPU of the client, of the relay, of copies (one at a time) and of the host's work over the side's cores;
  * - memory: each byte is held from its request to the end of its batch's compute (Little's law).
- * Of a run of several epochs, one may begin with its memory full: only the rest must be done within it.
+ * Of several epochs the one with the least work counts. A later one may begin with what memory holds and with nodes that are in
+ * it already: only the rest must be done within it (`EpochWork`).
  */
 export function boundOf(outcome: RunOutcome): Bound {
+  const lastNs = leastLastNs(outcome);
+  let least = boundOfEpoch(outcome, firstEpoch(outcome, lastNs));
+  for (const late of outcome.work.late) {
+    const bound = boundOfEpoch(outcome, lateEpoch(outcome, late, lastNs));
+    if (bound[1] < least[1]) least = bound;
+  }
+  return { epochNs: Math.floor(least[1]), by: least[0] };
+}
+
+type Candidate = readonly [BoundBy, number];
+
+const greatest = (candidates: readonly Candidate[]): Candidate =>
+  candidates.reduce((a, b) => (b[1] > a[1] ? b : a));
+
+function boundOfEpoch(outcome: RunOutcome, load: EpochLoad): Candidate {
   const { machine } = outcome;
-  const work = workOf(outcome);
-  const candidates: [BoundBy, number][] = [
-    ...gpuBound(machine, work),
-    ['network', streamNs(work, (work.nodeBytes * work.fresh) / machine.linkRate)],
-    ['store_rate', streamNs(work, (work.bytes * work.fresh) / (machine.storeRate * boost(machine)))],
-    ['store_requests', requestsNs(machine, work)],
-    ...latencyBound(outcome, work),
-    ['dpu_cpu', dpuNs(machine, work)],
-    ['host_cpu', hostNs(machine, work)],
-    ['pcie', pcieNs(machine, work)],
-    ['memory', memoryNs(machine, work)],
-  ];
-  const best = candidates.reduce((a, b) => (b[1] > a[1] ? b : a));
-  return { epochNs: Math.floor(best[1]), by: best[0] };
+  const stream = (node: NodeWork, workNs: number): number => load.headNs + workNs + node.lastNs;
+  const ofNode = (node: NodeWork): Candidate =>
+    greatest([
+      gpuBound(machine, load, node),
+      ['network', stream(node, node.bytes / machine.linkRate)],
+      ...latencyBound(outcome, load, node),
+      ['dpu_cpu', dpuNs(machine, node)],
+      ['host_cpu', hostNs(machine, node)],
+      ['pcie', stream(node, pcieNs(machine, node))],
+      ['memory', memoryNs(machine, node)],
+    ]);
+  return greatest([
+    greatest(load.nodes.map(ofNode)),
+    ['store_rate', load.headNs + load.bytes / (machine.storeRate * boost(machine)) + load.lastNs],
+    ['store_requests', requestsNs(machine, load)],
+  ]);
 }
 
 /** Faults may also make a station faster; a bound must allow for it. */
@@ -83,130 +112,166 @@ function leastFirstByteNs({ firstByte, scenario }: Machine): number {
   return Math.floor(firstByte.least * 1e6 * factor);
 }
 
-function workOf({ machine, plan, trainer, totals }: RunOutcome): Work {
-  const { nodes, scenario } = machine;
-  const bytes = trainer.epochBytes.reduce((least, value) => Math.min(least, value), Number.POSITIVE_INFINITY);
-  const isCold = plan.epochs === 1;
-  const reads = Math.ceil(
-    (trainer.samples + trainer.padded) / plan.epochs / scenario.dataset.samples_per_object,
-  );
-  const isCore = machine.pipeline.client === 'core';
-  const memoryBytes = isCore ? machine.memoryBytes : Math.max(machine.memoryBytes, totals.memoryPeakBytes);
-  const stepNs = Math.round((plan.batchSamples * 1e9) / scenario.training.gpu_samples_per_s);
-  const last = Math.floor(Math.min(plan.shareLength(0, plan.steps - 1), plan.batchSamples));
-  const lastNs = Math.round((last * 1e9) / scenario.training.gpu_samples_per_s);
+// ---- what an epoch must do ------------------------------------------------------------------------
+
+/** The run begins with it: nothing is there, and it ends when each node has done its share. */
+function firstEpoch(outcome: RunOutcome, lastNs: number): EpochLoad {
+  const { machine, work } = outcome;
+  const nodes = Array.from(work.bytes, (bytes, node): NodeWork => {
+    const compute = computeOf(outcome, node);
+    const firstBytes = work.firstStepBytes[node]!;
+    const samples = samplesOf(outcome, node);
+    return nodeWork(outcome, compute, { bytes, samples, firstBytes, tailBytes: work.tailBytes[node]! });
+  });
+  const sum = (of: (node: NodeWork) => number): number => nodes.reduce((total, node) => total + of(node), 0);
   return {
-    bytes,
-    nodeBytes: bytes / nodes,
-    nodeReads: reads / nodes,
-    reads,
-    fresh: isCold ? 1 : Math.max(0, 1 - (memoryBytes * nodes) / bytes),
-    headNs: isCold ? machine.client.requestNs + machine.rttNs + leastFirstByteNs(machine) : 0,
-    firstBytes: isCold ? trainer.firstStepBytes.reduce((a, b) => Math.min(a, b)) : 0,
-    stepNs,
-    computeNs: (plan.steps - 1) * stepNs + lastNs,
+    headNs: machine.client.requestNs + machine.rttNs + leastFirstByteNs(machine),
+    isFirst: true,
+    bytes: sum(({ bytes }) => bytes),
+    reads: sum(({ reads }) => reads),
     lastNs,
-    lastBytes: lastNs === stepNs ? 0 : trainer.lastStepBytes,
-    memoryBytes: isCore ? machine.memoryBytes : Number.POSITIVE_INFINITY,
+    nodes,
   };
 }
 
-/** All of a station's work after the head, and the last step after it. */
-function streamNs(work: Work, workNs: number): number {
-  return work.headNs + workNs + work.lastNs;
+/** Only the node that came last has all its steps before it. */
+function lateEpoch(outcome: RunOutcome, late: LateEpoch, lastNs: number): EpochLoad {
+  const { node, nodeBytes, nodeSamples, tailBytes, bytes, samples } = late;
+  const own = { bytes: nodeBytes, samples: nodeSamples, firstBytes: 0, tailBytes };
+  return {
+    headNs: 0,
+    isFirst: false,
+    bytes,
+    reads: readsOf(outcome, samples),
+    lastNs,
+    nodes: [nodeWork(outcome, computeOf(outcome, node), own)],
+  };
 }
+
+type Compute = Pick<NodeWork, 'stepNs' | 'lastNs' | 'computeNs'>;
+
+function nodeWork(
+  outcome: RunOutcome,
+  compute: Compute,
+  own: Pick<NodeWork, 'bytes' | 'samples' | 'firstBytes' | 'tailBytes'>,
+): NodeWork {
+  const tailBytes = compute.lastNs === compute.stepNs ? 0 : own.tailBytes;
+  return { ...compute, ...own, tailBytes, reads: readsOf(outcome, own.samples) };
+}
+
+/** One a sample, or one an object where several samples lie in one. */
+function readsOf({ machine }: RunOutcome, samples: number): number {
+  return Math.ceil(samples / machine.scenario.dataset.samples_per_object);
+}
+
+/** A step takes the longest of its shares. */
+function lastShare({ machine, plan }: RunOutcome, node: number): number {
+  let longest = 0;
+  for (let gpu = 0; gpu < machine.gpus; gpu++) {
+    longest = Math.max(longest, plan.shareLength(node * machine.gpus + gpu, plan.steps - 1));
+  }
+  return longest;
+}
+
+function computeOf(outcome: RunOutcome, node: number): Compute {
+  const { gpu_samples_per_s } = outcome.machine.scenario.training;
+  const { batchSamples, steps } = outcome.plan;
+  const stepNs = Math.round((batchSamples * 1e9) / gpu_samples_per_s);
+  const lastNs = Math.round((lastShare(outcome, node) * 1e9) / gpu_samples_per_s);
+  return { stepNs, lastNs, computeNs: (steps - 1) * stepNs + lastNs };
+}
+
+function leastLastNs(outcome: RunOutcome): number {
+  let least = Number.POSITIVE_INFINITY;
+  for (let node = 0; node < outcome.machine.nodes; node++) {
+    least = Math.min(least, computeOf(outcome, node).lastNs);
+  }
+  return least;
+}
+
+/** Samples of an epoch's batches of one node, pads included. */
+function samplesOf({ machine, plan }: RunOutcome, node: number): number {
+  let samples = (plan.steps - 1) * plan.batchSamples * machine.gpus;
+  for (let gpu = 0; gpu < machine.gpus; gpu++) {
+    samples += plan.shareLength(node * machine.gpus + gpu, plan.steps - 1);
+  }
+  return samples;
+}
+
+// ---- stations -------------------------------------------------------------------------------------
 
 /** What sets the ramp is named where the ramp is longer than the compute. */
-function gpuBound(machine: Machine, work: Work): [BoundBy, number][] {
+function gpuBound(machine: Machine, { isFirst, headNs }: EpochLoad, node: NodeWork): Candidate {
+  if (!isFirst) return ['gpu', node.computeNs];
   const { gpus, hostCores, hostWorkNs, scenario } = machine;
-  if (work.headNs === 0 && work.firstBytes === 0) return [['gpu', work.computeNs]];
-  const linkNs = work.firstBytes / machine.linkRate;
-  const storeNs = work.firstBytes / (machine.storeRate * boost(machine));
-  const wayNs = Math.max(linkNs, storeNs, work.firstBytes / gpus / pcieRate(machine));
-  const hostNs = (scenario.training.batch_samples_per_gpu * hostWorkNs) / hostCores;
-  const partialNs = work.lastBytes > 0 && work.computeNs === work.lastNs ? 0 : hostNs;
-  const totalNs = work.headNs + wayNs + partialNs + work.computeNs;
-  const longest = Math.max(work.computeNs, work.headNs, wayNs);
-  const by: BoundBy =
-    longest === work.computeNs
-      ? 'gpu'
-      : longest === work.headNs
-        ? 'store_latency'
-        : wayNs === linkNs
-          ? 'network'
-          : wayNs === storeNs
-            ? 'store_rate'
-            : 'pcie';
-  return [[by, totalNs]];
+  const linkNs = node.firstBytes / machine.linkRate;
+  const storeNs = node.firstBytes / (machine.storeRate * boost(machine));
+  const wayNs = Math.max(linkNs, storeNs, node.firstBytes / gpus / pcieRate(machine));
+  const isShort = node.computeNs === node.lastNs && node.lastNs < node.stepNs;
+  const hostNs = isShort ? 0 : (scenario.training.batch_samples_per_gpu * hostWorkNs) / hostCores;
+  const totalNs = headNs + wayNs + hostNs + node.computeNs;
+  const longest = Math.max(node.computeNs, headNs, wayNs);
+  if (longest === node.computeNs) return ['gpu', totalNs];
+  if (longest === headNs) return ['store_latency', totalNs];
+  return [wayNs === linkNs ? 'network' : wayNs === storeNs ? 'store_rate' : 'pcie', totalNs];
 }
 
-function requestsNs(machine: Machine, work: Work): number {
+/** Of N reads the last is admitted when the bucket's depth and what came in since make N; then comes its first byte. */
+function requestsNs(machine: Machine, { reads, lastNs }: EpochLoad): number {
   const perS = machine.requestsPerS * boost(machine);
   if (perS === Number.POSITIVE_INFINITY) return 0;
   const depth = Math.max(1, perS * BUCKET_DEPTH_S);
-  const queued = Math.max(0, work.reads * work.fresh - depth - 1);
-  const answerNs = work.headNs > 0 ? leastFirstByteNs(machine) : 0;
-  return (queued / perS) * 1e9 + answerNs + work.lastNs;
+  const queued = reads * (1 - TOKEN_SLACK) - TOKEN_SLACK - depth;
+  return queued <= 0 ? 0 : (queued / perS) * 1e9 + leastFirstByteNs(machine) + lastNs;
 }
 
-function latencyBound({ machine, plan }: RunOutcome, work: Work): [BoundBy, number][] {
+function latencyBound({ machine, plan }: RunOutcome, load: EpochLoad, node: NodeWork): readonly Candidate[] {
   const { access } = machine.scenario.training;
   if (access.kind !== 'zipf') return [];
   const chain = access.lookahead_batches + 1;
   const askNs = machine.client.requestNs + leastFirstByteNs(machine);
-  const hops = work.headNs > 0 ? plan.steps / chain : Math.floor(plan.steps / chain);
-  const bytesNs = work.headNs > 0 ? work.nodeBytes / machine.linkRate / chain : 0;
-  const lastNs = work.lastNs < work.stepNs ? work.stepNs : 0;
-  const totalNs = hops * (askNs + work.stepNs) + bytesNs - lastNs;
-  const by: BoundBy =
-    hops * work.stepNs >= Math.max(bytesNs, hops * askNs)
-      ? 'gpu'
-      : bytesNs > hops * askNs
-        ? 'network'
-        : 'store_latency';
-  return [[by, totalNs]];
+  const hops = load.isFirst ? plan.steps / chain : Math.floor(plan.steps / chain);
+  const bytesNs = load.isFirst ? node.bytes / machine.linkRate / chain : 0;
+  const lastNs = node.lastNs < node.stepNs ? node.stepNs : 0;
+  const totalNs = hops * (askNs + node.stepNs) + bytesNs - lastNs;
+  if (hops * node.stepNs >= Math.max(bytesNs, hops * askNs)) return [['gpu', totalNs]];
+  return [[bytesNs > hops * askNs ? 'network' : 'store_latency', totalNs]];
 }
 
 /** Durations are rounded to whole nanoseconds: each read may cost half a nanosecond less than its share. */
-function cpuNs(reads: number, perReadNs: number, bytes: number, nsPerByte: number): number {
+function cpuNs({ reads, bytes }: NodeWork, perReadNs: number, nsPerByte: number): number {
   if (perReadNs === 0 && nsPerByte === 0) return 0;
   return Math.max(0, reads * perReadNs + bytes * nsPerByte - reads);
 }
 
-function copyNs(work: Work, rate: number): number {
-  return Math.max(0, work.nodeBytes / rate - work.nodeReads);
+function copyNs({ bytes, reads }: NodeWork, rate: number): number {
+  return Math.max(0, bytes / rate - reads);
 }
 
-function sideNs(work: Work, cores: number, cpu: number, copies: number): number {
+function sideNs({ lastNs }: NodeWork, cores: number, cpu: number, copies: number): number {
   const workNs = Math.max((cpu + copies) / cores, copies);
-  return workNs === 0 ? 0 : workNs * work.fresh + work.lastNs;
+  return workNs === 0 ? 0 : workNs + lastNs;
 }
 
-function dpuNs(machine: Machine, work: Work): number {
+function dpuNs(machine: Machine, node: NodeWork): number {
   const { pipeline, client } = machine;
   if (pipeline.side !== 'dpu') return 0;
-  const copies = machine.clientCopies ? copyNs(work, machine.dpuCopyRate) : 0;
-  return sideNs(
-    work,
-    machine.dpuCores,
-    cpuNs(work.nodeReads, client.requestNs, work.nodeBytes, client.nsPerByte),
-    copies,
-  );
+  const copies = machine.clientCopies ? copyNs(node, machine.dpuCopyRate) : 0;
+  return sideNs(node, machine.dpuCores, cpuNs(node, client.requestNs, client.nsPerByte), copies);
 }
 
-function hostNs(machine: Machine, work: Work): number {
-  const { pipeline, client, relay, scenario, nodes } = machine;
-  const samples = work.reads * scenario.dataset.samples_per_object;
-  let cpu = scenario.dataset.samples_per_object === 1 ? (samples / nodes) * machine.hostWorkNs : 0;
+function hostNs(machine: Machine, node: NodeWork): number {
+  const { pipeline, client, relay } = machine;
+  let cpu = node.samples * machine.hostWorkNs;
   let copies = 0;
   if (pipeline.side === 'host') {
-    cpu += cpuNs(work.nodeReads, client.requestNs, work.nodeBytes, client.nsPerByte);
-    copies = machine.clientCopies ? copyNs(work, machine.hostCopyRate) : 0;
+    cpu += cpuNs(node, client.requestNs, client.nsPerByte);
+    copies = machine.clientCopies ? copyNs(node, machine.hostCopyRate) : 0;
   } else if (pipeline.way === 'relay') {
-    cpu += cpuNs(work.nodeReads, relay.requestNs, work.nodeBytes, relay.nsPerByte);
-    copies = copyNs(work, machine.hostCopyRate);
+    cpu += cpuNs(node, relay.requestNs, relay.nsPerByte);
+    copies = copyNs(node, machine.hostCopyRate);
   }
-  return sideNs(work, machine.hostCores, cpu, copies);
+  return sideNs(node, machine.hostCores, cpu, copies);
 }
 
 /** Of the last link to each GPU. */
@@ -214,14 +279,15 @@ function pcieRate(machine: Machine): number {
   return machine.pipeline.way === 'direct' ? machine.dpuToGpuRate : machine.hostToGpuRate;
 }
 
-function pcieNs(machine: Machine, work: Work): number {
-  const lastNs = work.nodeBytes / machine.gpus / pcieRate(machine);
-  const firstNs = machine.pipeline.way === 'relay' ? work.nodeBytes / machine.dpuToHostRate : 0;
-  return streamNs(work, Math.max(0, Math.max(lastNs, firstNs) - work.nodeReads) * work.fresh);
+function pcieNs(machine: Machine, { bytes, reads }: NodeWork): number {
+  const lastNs = bytes / machine.gpus / pcieRate(machine);
+  const firstNs = machine.pipeline.way === 'relay' ? bytes / machine.dpuToHostRate : 0;
+  return Math.max(0, Math.max(lastNs, firstNs) - reads);
 }
 
-function memoryNs(machine: Machine, work: Work): number {
-  if (work.memoryBytes === Number.POSITIVE_INFINITY) return 0;
-  const heldNs = machine.client.requestNs + leastFirstByteNs(machine) + work.stepNs;
-  return (Math.max(0, work.nodeBytes * work.fresh - work.lastBytes) * heldNs) / work.memoryBytes;
+/** The peers know no memory budget. */
+function memoryNs(machine: Machine, { bytes, tailBytes, stepNs }: NodeWork): number {
+  if (machine.pipeline.client !== 'core') return 0;
+  const heldNs = machine.client.requestNs + leastFirstByteNs(machine) + stepNs;
+  return (Math.max(0, bytes - tailBytes) * heldNs) / machine.memoryBytes;
 }

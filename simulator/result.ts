@@ -1,6 +1,7 @@
 import { hashText } from '../runtime-node/feed/trace-format.js';
 import type { SettingValue } from '../runtime-node/policy/resolve.js';
 import { type BoundBy, boundOf } from './bound.js';
+import { failureReason } from './failure-reason.js';
 import type { ParameterNote } from './profiles/parameter.js';
 import { type RunOutcome, STALL_NAMES } from './run.js';
 import type { PipelineName, Scenario } from './scenario/types.js';
@@ -38,7 +39,7 @@ export interface PipelineResult {
   /** Several nodes: how evenly the store served them. */
   fairness?: Fairness;
   /** Why the run ended before its last batch; the other fields then say how far it came. */
-  failed?: { code: number; class: number; row: number; at_s: number };
+  failed?: { reason: string; code: number; class: number; row: number; at_s: number };
   wall_s: number;
   core_events_per_s: number;
 }
@@ -67,7 +68,7 @@ const NS_PER_S = 1e9;
 export function pipelineResult(outcome: RunOutcome, wallS: number): PipelineResult {
   const { machine, trainer, sides, totals, failure } = outcome;
   const { nodes, gpus } = machine;
-  const ends = Array.from({ length: nodes }, (_, node) => (failure ? outcome.endNs : trainer.endNs(node)));
+  const ends = Array.from({ length: nodes }, (_, node) => trainer.endNs(node));
   const lastNs = ends.reduce((a, b) => Math.max(a, b));
   const gpuNs = ends.reduce((sum, endNs) => sum + endNs * gpus, 0);
   const stallNs = Array.from(STALL_NAMES, (_, i) => trainer.stallNs[i]! + totals.stallNs[i]!);
@@ -80,8 +81,8 @@ export function pipelineResult(outcome: RunOutcome, wallS: number): PipelineResu
     samples_per_s: (trainer.samples / lastNs) * NS_PER_S,
     gpu_busy_share: trainer.busyNs / gpuNs,
     gpu_idle_s: (gpuNs - trainer.busyNs) / NS_PER_S,
-    host_cpu_s: sides.hostBusyNs / NS_PER_S,
-    dpu_cpu_s: sides.dpuBusyNs / NS_PER_S,
+    host_cpu_s: sides.hostBusyAt(outcome.endNs) / NS_PER_S,
+    dpu_cpu_s: sides.dpuBusyAt(outcome.endNs) / NS_PER_S,
     host_bytes_copied: sides.hostCopiedBytes,
     stall_s: Object.fromEntries(STALL_NAMES.map((name, i) => [name, stallNs[i]! / NS_PER_S])) as StallSeconds,
     requests: totals.requests,
@@ -105,7 +106,7 @@ export function pipelineResult(outcome: RunOutcome, wallS: number): PipelineResu
 
   function failedOf({ failure }: RunOutcome) {
     const { code, failureClass, row, atNs } = failure!;
-    return { code, class: failureClass, row, at_s: atNs / NS_PER_S };
+    return { reason: failureReason(failure!), code, class: failureClass, row, at_s: atNs / NS_PER_S };
   }
 }
 

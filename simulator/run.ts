@@ -1,23 +1,29 @@
 import type * as layout from '../assembly/layout.js';
 import type { Core } from '../runtime-node/core.js';
+import type { ConfigError } from '../runtime-node/errors.js';
 import type { Policy } from '../runtime-node/policy/resolve.js';
 import { DataSet } from './dataset.js';
 import * as codes from './engine/codes.js';
 import { EventQueue } from './engine/event-queue.js';
 import { Slots } from './engine/slots.js';
+import { EpochWork, type Reach } from './epoch-work.js';
 import { nodeConfig } from './job.js';
 import { type Machine, machineOf, pipelineOf } from './machine.js';
 import type { NodeSample, Observer, RequestObserver } from './observer.js';
 import type { Client, ClientTotals, RunFailure } from './pipelines/client.js';
 import { CoreClient } from './pipelines/core-client.js';
 import { LoaderClient } from './pipelines/loader-client.js';
+import { batchesAhead, loaderOf } from './pipelines/loaders.js';
 import { ReadingPlan } from './reading-plan.js';
 import type { RequestOwner } from './request-owner.js';
+import { badScenario, LONGEST_RUN_S } from './scenario/check.js';
 import type { PipelineName, Scenario } from './scenario/types.js';
 import { Sides } from './stations/sides.js';
 import { Trainer } from './trainer.js';
 import { Transport } from './transport.js';
 import { Way } from './way.js';
+
+const LONGEST_NS = LONGEST_RUN_S * 1e9;
 
 /** Told of each core before its first step: where a trace is begun. */
 export type CoreHook = (node: number, core: Core, config: Float64Array) => void;
@@ -28,6 +34,8 @@ export interface RunOptions {
   policy: Policy;
   /** One a node for pipelines with the core; one, for the order, for the others. */
   cores: readonly Core[];
+  /** Of the scenario, for messages. */
+  file?: string;
   observer?: Observer | null;
   onCore?: CoreHook;
 }
@@ -37,6 +45,7 @@ export interface RunOutcome {
   machine: Machine;
   plan: ReadingPlan;
   trainer: Trainer;
+  work: EpochWork;
   sides: Sides;
   totals: ClientTotals;
   failure: RunFailure | null;
@@ -45,11 +54,14 @@ export interface RunOutcome {
   events: number;
 }
 
-/** Runs one pipeline of a scenario to its end in virtual time. */
+/**
+ * Runs one pipeline of a scenario to its end in virtual time.
+ * @throws ConfigError `bad_scenario` where the end is further away than virtual time goes
+ */
 export function runPipeline(options: RunOptions): RunOutcome {
   const run = new Run(options);
   run.start();
-  run.toEnd();
+  run.toEnd(options.file);
   return run.outcome();
 }
 
@@ -61,6 +73,7 @@ class Run {
   readonly #transport: Transport;
   readonly #way: Way;
   readonly #trainer: Trainer;
+  readonly #work: EpochWork;
   readonly #client: Client;
   readonly #observer: Observer | null;
   /** Events that were only there for the observer. */
@@ -100,7 +113,16 @@ class Run {
     const owner: RequestOwner = client;
     this.#transport = new Transport(machine, queue, slots, cores, timeoutNs, owner, requestObserver);
     this.#way = new Way(machine, queue, slots, this.#sides, (slot) => client.landed(slot));
-    this.#trainer = new Trainer(machine, this.#plan, queue, this.#sides.hostCores, client, observer);
+    this.#work = new EpochWork(this.#plan, machine.nodes, machine.gpus, reachOf(machine));
+    this.#trainer = new Trainer(
+      machine,
+      this.#plan,
+      queue,
+      this.#sides.hostCores,
+      client,
+      this.#work,
+      observer,
+    );
     client.connect(this.#trainer, this.#transport, this.#way);
   }
 
@@ -115,14 +137,19 @@ class Run {
     this.#client.settle();
   }
 
-  toEnd(): void {
+  toEnd(file: string | undefined): void {
     const queue = this.#queue;
     while (!this.#trainer.isOver && this.#client.failure === null) {
       const code = queue.next();
       if (code < 0) throw new Error(`no progress at ${queue.nowNs} ns: nothing is due`);
+      if (queue.nowNs > LONGEST_NS) throw tooLong(this.#machine, file);
       this.#dispatch(code);
       while (queue.nextNs === queue.nowNs) this.#dispatch(queue.next());
       this.#client.settle();
+    }
+    if (this.#client.failure !== null) {
+      this.#client.stop();
+      this.#trainer.stop();
     }
     this.#observer?.end?.(queue.nowNs);
   }
@@ -185,6 +212,7 @@ class Run {
       machine: this.#machine,
       plan: this.#plan,
       trainer: this.#trainer,
+      work: this.#work,
       sides: this.#sides,
       totals: this.#client.totals(),
       failure: this.#client.failure,
@@ -202,6 +230,25 @@ function startCores(options: RunOptions, usesCore: boolean): void {
     core.init(config);
     if (usesCore) options.onCore?.(node, core, config);
   });
+}
+
+function tooLong({ pipeline }: Machine, file: string | undefined): ConfigError {
+  return badScenario(
+    file,
+    'pipelines',
+    `${pipeline.name} has not come to its end after ${LONGEST_RUN_S} s of virtual time`,
+    'leave it out, shorten the data set, or look for a rate that is far too low or a store that never answers',
+  );
+}
+
+/** What a client can have fetched of an epoch before it begins. */
+function reachOf(machine: Machine): Reach {
+  const { pipeline, scenario, memoryBytes, gpus } = machine;
+  const { access } = scenario.training;
+  const known = access.kind === 'zipf' ? access.lookahead_batches + 1 : Number.POSITIVE_INFINITY;
+  if (pipeline.client === 'core') return { batches: known, bytes: memoryBytes / gpus };
+  const { workers } = loaderOf(pipeline.client, scenario);
+  return { batches: batchesAhead(workers, known), bytes: Number.POSITIVE_INFINITY };
 }
 
 /** The client's limit from the request to the first byte, ns. */

@@ -2,12 +2,15 @@ import * as layout from '../assembly/layout.js';
 import type { Core, CoreBuild } from '../runtime-node/core.js';
 import { ConfigError } from '../runtime-node/errors.js';
 import { TraceFile } from '../runtime-node/feed/trace.js';
+import { didYouMean } from '../runtime-node/nearest.js';
 import { describePolicy, resolvePolicy } from '../runtime-node/policy/resolve.js';
 import { CorePool } from './core-pool.js';
 import { pipelineOf } from './machine.js';
 import type { Observer } from './observer.js';
+import type { RunFailure } from './pipelines/client.js';
 import { type PipelineResult, pipelineResult, type SimulateResult } from './result.js';
 import { runPipeline } from './run.js';
+import { badScenario } from './scenario/check.js';
 import { type LoadedScenario, type Overrides, overrideScenario } from './scenario/load.js';
 import type { PipelineName, Scenario } from './scenario/types.js';
 
@@ -25,6 +28,31 @@ export interface SimulateOptions extends Overrides {
   build?: CoreBuild | Uint8Array;
 }
 
+const OPTIONS: Readonly<Record<keyof SimulateOptions, true>> = {
+  pipelines: true,
+  policy: true,
+  set: true,
+  nodes: true,
+  seed: true,
+  observer: true,
+  trace: true,
+  cores: true,
+  build: true,
+};
+
+/** What types cannot see in plain JavaScript. */
+function checkOptions(options: object): void {
+  const names = Object.keys(OPTIONS);
+  const wrong = Object.keys(options).find((name) => !names.includes(name));
+  if (wrong === undefined) return;
+  throw new ConfigError(
+    'bad_option',
+    `simulate has no option ${JSON.stringify(wrong)}`,
+    didYouMean(wrong, names, `its options are ${names.join(', ')}`),
+    { option: wrong },
+  );
+}
+
 /**
  * Runs a scenario's pipelines in virtual time (`os2g.simulate-result/1`): same file and seed, same result, `wall_s` and
  * `core_events_per_s` aside.
@@ -34,7 +62,8 @@ export async function simulate(
   loaded: LoadedScenario,
   options: SimulateOptions = {},
 ): Promise<SimulateResult> {
-  const scenario = overrideScenario(loaded.scenario, options);
+  checkOptions(options);
+  const scenario = overrideScenario(loaded.scenario, options, loaded.file);
   const cores = options.cores ?? (await CorePool.load(options.build));
   await cores.ensure(coresNeeded(scenario));
   return simulateNow(loaded, options, cores);
@@ -46,13 +75,14 @@ export function simulateNow(
   options: SimulateOptions,
   cores: CorePool,
 ): SimulateResult {
-  const scenario = overrideScenario(loaded.scenario, options);
+  checkOptions(options);
+  const scenario = overrideScenario(loaded.scenario, options, loaded.file);
   const policy = resolvePolicy(scenario.policy);
   const traced = tracedPipeline(scenario, options.trace);
   const results = scenario.pipelines.map((pipeline) => {
     const { observer } = options;
     const trace = pipeline === traced ? options.trace! : null;
-    return runOne(scenario, pipeline, policy, cores, {
+    return runOne({ scenario, file: loaded.file }, pipeline, policy, cores, {
       observer: typeof observer === 'function' ? observer(pipeline) : (observer ?? null),
       trace,
     });
@@ -74,7 +104,7 @@ export function coresNeeded(scenario: Scenario): number {
 }
 
 function runOne(
-  scenario: Scenario,
+  { scenario, file }: Pick<LoadedScenario, 'scenario' | 'file'>,
   pipeline: PipelineName,
   policy: ReturnType<typeof resolvePolicy>,
   pool: CorePool,
@@ -82,7 +112,7 @@ function runOne(
 ): PipelineResult {
   const usesCore = pipelineOf(pipeline, scenario).client === 'core';
   const cores: readonly Core[] = pool.take(usesCore ? scenario.nodes : 1);
-  let file: TraceFile | null = null;
+  let recording: TraceFile | null = null;
   const start = performance.now();
   try {
     const outcome = runPipeline({
@@ -90,19 +120,20 @@ function runOne(
       pipeline,
       policy,
       cores,
+      file,
       observer,
       onCore: (node, core, config) => {
-        if (trace !== null && node === 0) file = new TraceFile(trace, core, config);
+        if (trace !== null && node === 0) recording = new TraceFile(trace, core, config);
       },
     });
     const wallS = (performance.now() - start) / 1e3;
     const { failure } = outcome;
     if (failure?.code === layout.ERROR_BATCH_TOO_LARGE) {
-      throw tooLittleMemory(scenario, failure.neededBytes, failure.limitBytes);
+      throw tooLittleMemory(scenario, failure, file);
     }
     return pipelineResult(outcome, wallS);
   } finally {
-    (file as TraceFile | null)?.close();
+    (recording as TraceFile | null)?.close();
   }
 }
 
@@ -119,11 +150,17 @@ function tracedPipeline(scenario: Scenario, trace: string | undefined): Pipeline
   );
 }
 
-function tooLittleMemory(scenario: Scenario, neededBytes: number, limitBytes: number): ConfigError {
-  return new ConfigError(
-    'bad_scenario',
-    `memory_budget_mib: ${scenario.memory_budget_mib} MiB give each GPU ${limitBytes} bytes of landing memory, and a batch needs ${neededBytes}`,
-    'raise memory_budget_mib, or lower training.batch_samples_per_gpu',
-    { option: 'memory_budget_mib' },
+/** Sizes are drawn: only the run knows its largest batch. */
+function tooLittleMemory(
+  { memory_budget_mib }: Scenario,
+  { neededBytes, limitBytes }: RunFailure,
+  file: string | undefined,
+): ConfigError {
+  const enoughMib = Math.ceil((memory_budget_mib * neededBytes) / limitBytes);
+  return badScenario(
+    file,
+    'memory_budget_mib',
+    `${memory_budget_mib} MiB give each GPU ${limitBytes} bytes of landing memory, and a batch needs ${neededBytes}`,
+    `raise memory_budget_mib (${enoughMib} is enough for this batch), or lower training.batch_samples_per_gpu`,
   );
 }

@@ -1,6 +1,7 @@
 import * as layout from '../assembly/layout.js';
 import { codeOf, KIND_RESUME, KIND_STEP_END } from './engine/codes.js';
 import type { EventQueue } from './engine/event-queue.js';
+import type { EpochWork } from './epoch-work.js';
 import { HostWork } from './host-work.js';
 import type { Machine } from './machine.js';
 import type { Observer } from './observer.js';
@@ -17,6 +18,11 @@ export interface Feeder {
   waiting(node: number, gpu: number): void;
 }
 
+// What a node does.
+const WAITS = 0;
+const COMPUTES = 1;
+const PAUSES = 2;
+
 /**
  * The trainers: all GPUs of a node compute a step together when each has its batch and the host's work on it is done. Batches of a
  * GPU are counted over the whole run: number b is step `b % steps` of epoch `floor(b / steps)`.
@@ -28,12 +34,6 @@ export class Trainer {
   bytesDelivered = 0;
   samples = 0;
   padded = 0;
-  /** Bytes of the batches of each epoch, all nodes together. */
-  readonly epochBytes: Float64Array;
-  /** Bytes of the last step of every epoch, all GPUs together. */
-  lastStepBytes = 0;
-  /** Bytes of the first step, by node. */
-  readonly firstStepBytes: Float64Array;
   /** End of each epoch, by node: node * epochs + epoch. */
   readonly epochEndNs: Float64Array;
   readonly nodeBusyNs: Float64Array;
@@ -41,6 +41,7 @@ export class Trainer {
   readonly #plan: ReadingPlan;
   readonly #queue: EventQueue;
   readonly #feeder: Feeder;
+  readonly #work: EpochWork;
   readonly #observer: Observer | null;
   readonly #hostWork: HostWork | null;
   readonly #lastBatch: number;
@@ -53,9 +54,10 @@ export class Trainer {
   readonly #readyNs: Float64Array;
   // By node.
   readonly #step: Uint32Array;
-  readonly #isComputing: Uint8Array;
+  readonly #does: Uint8Array; // WAITS, COMPUTES, PAUSES
   readonly #idleSinceNs: Float64Array;
   readonly #stepStartNs: Float64Array;
+  readonly #untilNs: Float64Array; // end of the step or the pause
   #nodesLeft: number;
 
   constructor(
@@ -64,30 +66,31 @@ export class Trainer {
     queue: EventQueue,
     hostCores: readonly Cores[],
     feeder: Feeder,
+    work: EpochWork,
     observer: Observer | null,
   ) {
     this.#machine = machine;
     this.#plan = plan;
     this.#queue = queue;
     this.#feeder = feeder;
+    this.#work = work;
     this.#observer = observer;
     const { nodes, gpus } = machine;
     const { checkpoint } = machine.scenario.training;
     this.#checkpointEvery = checkpoint?.every_batches ?? 0;
     this.#checkpointNs = Math.round((checkpoint?.pause_s ?? 0) * 1e9);
     this.#lastBatch = plan.epochs * plan.steps;
-    this.epochBytes = new Float64Array(plan.epochs);
     this.epochEndNs = new Float64Array(nodes * plan.epochs);
-    this.firstStepBytes = new Float64Array(nodes);
     this.nodeBusyNs = new Float64Array(nodes);
     this.#delivered = new Uint32Array(nodes * gpus);
     this.#ready = new Uint32Array(nodes * gpus);
     this.#deliveredNs = new Float64Array(nodes * gpus);
     this.#readyNs = new Float64Array(nodes * gpus);
     this.#step = new Uint32Array(nodes);
-    this.#isComputing = new Uint8Array(nodes);
+    this.#does = new Uint8Array(nodes).fill(WAITS);
     this.#idleSinceNs = new Float64Array(nodes);
     this.#stepStartNs = new Float64Array(nodes);
+    this.#untilNs = new Float64Array(nodes);
     this.#nodesLeft = nodes;
     this.#hostWork =
       machine.hostWorkNs > 0
@@ -99,49 +102,67 @@ export class Trainer {
     return this.#nodesLeft === 0;
   }
 
-  /** When the node's last step ended. */
+  /** When the node's last step ended; where the run ended before it, now. */
   endNs(node: number): number {
-    return this.epochEndNs[(node + 1) * this.#plan.epochs - 1]!;
+    return this.#isDone(node) ? this.epochEndNs[(node + 1) * this.#plan.epochs - 1]! : this.#queue.nowNs;
   }
 
-  /** Batches of a GPU that were computed. */
-  computed(node: number): number {
-    return this.#step[node]!;
+  #isDone(node: number): boolean {
+    return this.#step[node] === this.#lastBatch;
   }
 
   /** Compute of a node's GPUs up to now, ns. */
   busyAt(node: number): number {
-    if (!this.#isComputing[node]) return this.nodeBusyNs[node]!;
+    if (this.#does[node] !== COMPUTES) return this.nodeBusyNs[node]!;
     let leftNs = 0;
-    for (let gpu = 0; gpu < this.#machine.gpus; gpu++) {
-      leftNs += Math.max(0, this.#stepStartNs[node]! + this.#computeNs(node, gpu) - this.#queue.nowNs);
-    }
+    for (let gpu = 0; gpu < this.#machine.gpus; gpu++) leftNs += this.#leftNs(node, gpu);
     return this.nodeBusyNs[node]! - leftNs;
+  }
+
+  /** Compute of the step under way that a GPU has still before it. */
+  #leftNs(node: number, gpu: number): number {
+    return Math.max(0, this.#stepStartNs[node]! + this.#computeNs(node, gpu) - this.#queue.nowNs);
   }
 
   start(): void {
     for (let node = 0; node < this.#machine.nodes; node++) this.#askNext(node);
   }
 
+  /** The run ends here, before its last batch: takes back what was charged ahead, and charges what is still open. */
+  stop(): void {
+    const { nodes, gpus } = this.#machine;
+    const { nowNs } = this.#queue;
+    for (let node = 0; node < nodes; node++) {
+      if (this.#isDone(node)) continue;
+      const aheadNs = this.#untilNs[node]! - nowNs;
+      if (this.#does[node] === PAUSES) this.stallNs[layout.STALL_HOST_WORK]! -= aheadNs * gpus;
+      for (let gpu = 0; gpu < gpus; gpu++) {
+        if (this.#does[node] === WAITS) this.#chargeIdle(node, gpu, nowNs);
+        if (this.#does[node] !== COMPUTES) continue;
+        const leftNs = this.#leftNs(node, gpu);
+        this.busyNs -= leftNs;
+        this.nodeBusyNs[node]! -= leftNs;
+        this.stallNs[layout.STALL_BARRIER]! -= aheadNs - leftNs;
+      }
+    }
+  }
+
   /** A GPU's next batch came. */
   delivered(node: number, gpu: number, bytes: number): void {
     const at = node * this.#machine.gpus + gpu;
     const batch = this.#skipEmpty(node, gpu, this.#delivered[at]!);
-    const rank = at;
     const step = batch % this.#plan.steps;
     const epoch = (batch - step) / this.#plan.steps;
-    const samples = this.#plan.shareLength(rank, step);
-    const pads = this.#plan.pads(rank, step);
+    const samples = this.#plan.shareLength(at, step);
+    const pads = this.#plan.pads(at, step);
     this.#delivered[at] = batch + 1;
     this.samples += samples - pads;
     this.padded += pads;
     this.bytesDelivered += bytes;
-    this.epochBytes[epoch]! += bytes;
-    if (step === this.#plan.steps - 1) this.lastStepBytes += bytes;
-    if (batch === 0) this.firstStepBytes[node]! += bytes;
-    if (batch === this.#step[node] && !this.#isComputing[node]) this.#deliveredNs[at] = this.#queue.nowNs;
+    this.#work.delivered(at, batch, bytes);
+    const idle = batch === this.#step[node] && this.#does[node] === WAITS;
+    if (idle) this.#deliveredNs[at] = this.#queue.nowNs;
     if (this.#observer?.delivered) {
-      const idle = batch === this.#step[node] && !this.#isComputing[node];
       const waitedNs = idle ? this.#queue.nowNs - this.#idleSinceNs[node]! : 0;
       this.#observer.delivered(node, gpu, epoch, step, this.#queue.nowNs, waitedNs);
     }
@@ -167,7 +188,7 @@ export class Trainer {
     const at = node * this.#machine.gpus + gpu;
     const batch = this.#skipEmpty(node, gpu, this.#ready[at]!);
     this.#ready[at] = batch + 1;
-    if (batch === this.#step[node] && !this.#isComputing[node]) {
+    if (batch === this.#step[node] && this.#does[node] === WAITS) {
       this.#readyNs[at] = this.#queue.nowNs;
       this.#tryStep(node);
     }
@@ -178,7 +199,7 @@ export class Trainer {
   }
 
   #tryStep(node: number): void {
-    if (this.#isComputing[node]) return;
+    if (this.#does[node] !== WAITS) return;
     const { gpus } = this.#machine;
     const step = this.#step[node]!;
     for (let gpu = 0; gpu < gpus; gpu++) {
@@ -191,8 +212,9 @@ export class Trainer {
       longestNs = Math.max(longestNs, this.#computeNs(node, gpu));
     }
     for (let gpu = 0; gpu < gpus; gpu++) this.#busy(node, gpu, longestNs);
-    this.#isComputing[node] = 1;
+    this.#does[node] = COMPUTES;
     this.#stepStartNs[node] = nowNs;
+    this.#untilNs[node] = nowNs + longestNs;
     this.#queue.push(nowNs + longestNs, codeOf(KIND_STEP_END, node));
   }
 
@@ -210,18 +232,20 @@ export class Trainer {
     this.stallNs[layout.STALL_BARRIER]! += longestNs - computeNs;
   }
 
-  /** From the moment when the batch was there: first the host's work on it, then the other GPUs. */
-  #chargeIdle(node: number, gpu: number, startNs: number): void {
+  /** From the moment when the batch was there, which the feeder charges up to: the host's work on it, then the other GPUs. */
+  #chargeIdle(node: number, gpu: number, endNs: number): void {
     const at = node * this.#machine.gpus + gpu;
+    const step = this.#step[node]!;
     const sinceNs = this.#idleSinceNs[node]!;
     if (!this.#hasShare(node, gpu)) {
-      this.stallNs[layout.STALL_BARRIER]! += startNs - sinceNs;
+      this.stallNs[layout.STALL_BARRIER]! += endNs - sinceNs;
       return;
     }
+    if (this.#delivered[at]! <= step) return;
     const deliveredNs = Math.max(sinceNs, this.#deliveredNs[at]!);
-    const readyNs = Math.max(sinceNs, this.#readyNs[at]!);
+    const readyNs = this.#ready[at]! > step ? Math.max(sinceNs, this.#readyNs[at]!) : endNs;
     this.stallNs[layout.STALL_HOST_WORK]! += readyNs - deliveredNs;
-    this.stallNs[layout.STALL_BARRIER]! += startNs - readyNs;
+    this.stallNs[layout.STALL_BARRIER]! += endNs - readyNs;
   }
 
   #stepEnds(node: number): void {
@@ -229,12 +253,13 @@ export class Trainer {
     const nowNs = this.#queue.nowNs;
     const batch = this.#step[node]!;
     const step = batch % this.#plan.steps;
-    this.#isComputing[node] = 0;
+    this.#does[node] = WAITS;
     this.#idleSinceNs[node] = nowNs;
     if (this.#observer?.step) this.#tellStep(node, batch);
     for (let gpu = 0; gpu < gpus; gpu++)
       if (this.#hasShare(node, gpu)) this.#feeder.consumed(node, gpu, batch);
     this.#step[node] = batch + 1;
+    this.#work.computed(node, batch);
     if (step === this.#plan.steps - 1) {
       this.epochEndNs[node * this.#plan.epochs + (batch - step) / this.#plan.steps] = nowNs;
     }
@@ -245,7 +270,8 @@ export class Trainer {
     if (this.#checkpointEvery > 0 && (batch + 1) % this.#checkpointEvery === 0) {
       // A pause is idle time of the trainer's own making.
       this.stallNs[layout.STALL_HOST_WORK]! += this.#checkpointNs * gpus;
-      this.#isComputing[node] = 1;
+      this.#does[node] = PAUSES;
+      this.#untilNs[node] = nowNs + this.#checkpointNs;
       this.#queue.push(nowNs + this.#checkpointNs, codeOf(KIND_RESUME, node));
       return;
     }
@@ -253,7 +279,7 @@ export class Trainer {
   }
 
   #resume(node: number): void {
-    this.#isComputing[node] = 0;
+    this.#does[node] = WAITS;
     this.#idleSinceNs[node] = this.#queue.nowNs;
     this.#askNext(node);
   }

@@ -100,7 +100,7 @@ export const SETTINGS: readonly Setting[] = [
     'choice',
     [0, 1],
     [0, 0, 1],
-    'how many requests are in flight: a fixed number, or one that climbs while the rate grows and backs off at 503',
+    'how many requests are in flight: a fixed number, or one that climbs while the rate grows and backs off at 503 and where first bytes are overdue',
     FIXED_OR_ADAPTIVE,
   ),
   setting(
@@ -175,7 +175,7 @@ export const SETTINGS: readonly Setting[] = [
     'count',
     [1, 1000],
     10,
-    'attempts for one part, the first one included',
+    'attempts for one part, the first one included; refusals (503) count only in a row without any answer in between, or ten times as many in all',
   ),
   setting(
     'retry.budget',

@@ -1,5 +1,3 @@
-import { PREFETCH_FACTOR } from './loaders.js';
-
 /** Batches that the loaders of all GPUs have in the making: how far each may run ahead, what has landed, and whose memory it is. */
 export class BatchLedger {
   /** Most bytes that the batches of one node held at once. */
@@ -12,10 +10,10 @@ export class BatchLedger {
   readonly #landed: Float64Array; // number of the batch that landed in this place
   readonly #used: Float64Array; // by node
 
-  /** @param mostAhead batches that are known before they are asked for, the one that is asked for included */
-  constructor(nodes: number, gpus: number, workers: number, mostAhead: number) {
-    this.#ahead = Math.min(PREFETCH_FACTOR * workers, mostAhead);
-    this.#room = PREFETCH_FACTOR * workers + 1;
+  /** @param ahead batches that may be begun, the one that the trainer asks for included */
+  constructor(nodes: number, gpus: number, ahead: number) {
+    this.#ahead = ahead;
+    this.#room = ahead + 1;
     this.#asked = new Float64Array(nodes);
     this.#next = new Uint32Array(nodes * gpus);
     this.#bytes = new Float64Array(nodes * gpus * this.#room);
@@ -27,7 +25,6 @@ export class BatchLedger {
     this.#asked[node] = batch;
   }
 
-  /** A loader is at most `PREFETCH_FACTOR` batches a worker ahead of the one that the trainer wants, and never of what is known. */
   mayBegin(node: number, batch: number): boolean {
     return batch < this.#asked[node]! + this.#ahead;
   }

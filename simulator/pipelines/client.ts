@@ -37,6 +37,8 @@ export interface Client extends Feeder {
   happened(kind: number, argument: number): void;
   /** Nothing more is due at this instant: what was put off to its end is done now. */
   settle(): void;
+  /** The run ends here, before its last batch: charges the waits that are still open. */
+  stop(): void;
   /** Writes what a node looks like now. */
   look(node: number, into: NodeSample): void;
   totals(): ClientTotals;

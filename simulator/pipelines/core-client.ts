@@ -63,7 +63,7 @@ export class CoreClient implements Client, RequestOwner {
     this.#plan = plan;
     this.#places = new PlaceQueue(dataSet);
     this.#sent = new SentRequests(slots, cores.length);
-    this.#cpuStalls = new CpuStalls(cpu, machine.gpus);
+    this.#cpuStalls = new CpuStalls(cpu);
     this.#isDirty = new Uint8Array(cores.length);
     this.#dirty = new Uint32Array(cores.length);
     this.#armedNs = new Float64Array(cores.length).fill(NEVER);
@@ -134,7 +134,6 @@ export class CoreClient implements Client, RequestOwner {
 
   waiting(node: number, gpu: number): void {
     this.#eventRing(node).waiting(this.#queue.nowNs, gpu);
-    this.#cpuStalls.waits(node, gpu);
   }
 
   asked(node: number, batch: number): void {
@@ -184,10 +183,17 @@ export class CoreClient implements Client, RequestOwner {
       const node = this.#dirty[i]!;
       this.#isDirty[node] = 0;
       this.#turn(node);
-      this.#cpuStalls.settled(node, this.#queue.nowNs);
       if (this.failure === null) this.#arm(node, this.#cores[node]!.deadlineNs);
     }
     this.#dirtyCount = 0;
+  }
+
+  stop(): void {
+    // A core charges a wait up to its last step. What it still wants to do comes too late.
+    this.#cores.forEach((core, node) => {
+      core.step(this.#queue.nowNs);
+      this.#cpuStalls.stepped(node, core, this.#queue.nowNs);
+    });
   }
 
   // ---- from the core to the world -----------------------------------------------------------------
@@ -197,7 +203,7 @@ export class CoreClient implements Client, RequestOwner {
     do {
       this.#places.answer(core, this.#queue.nowNs);
       core.step(this.#queue.nowNs);
-      this.#cpuStalls.stepped(node, core);
+      this.#cpuStalls.stepped(node, core, this.#queue.nowNs);
       for (let word = core.action(); word >= 0; word = core.action()) this.#act(node, core, word);
       if (core.error !== layout.ERROR_NONE && this.failure === null) {
         throw new Error(
@@ -225,7 +231,6 @@ export class CoreClient implements Client, RequestOwner {
         return this.#place(this.#slotFor(node, core, word, f64[half + layout.PLACE_D_LENGTH]!));
       case layout.ACTION_DELIVER: {
         const gpu = u32[word + layout.W_CONSUMER]!;
-        this.#cpuStalls.delivered(node, gpu);
         return this.#parts!.trainer.delivered(node, gpu, f64[half + layout.DELIVER_D_BYTES]!);
       }
       case layout.ACTION_CANCEL:

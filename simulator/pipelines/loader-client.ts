@@ -15,7 +15,7 @@ import type { Way } from '../way.js';
 import { BatchLedger } from './batch-ledger.js';
 import type { Client, ClientTotals } from './client.js';
 import { LoaderStalls } from './loader-stalls.js';
-import { type LoaderModel, SDK_ATTEMPTS, s3ConnectorLoader, s3fsLoader, sdkWaitNs } from './loaders.js';
+import { batchesAhead, type LoaderModel, loaderOf, SDK_ATTEMPTS, sdkWaitNs } from './loaders.js';
 import { RunDigest } from './run-digest.js';
 
 /** Tag of a slot that carries a whole batch, not a request of a worker. */
@@ -58,8 +58,9 @@ export class LoaderClient implements Client, RequestOwner {
     sides: Sides,
   ) {
     const { scenario, nodes, gpus, pipeline } = machine;
+    if (pipeline.client === 'core') throw new Error(`${pipeline.name} has no loader`);
     this.#machine = machine;
-    this.#model = pipeline.client === 's3fs' ? s3fsLoader(scenario) : s3ConnectorLoader(scenario);
+    this.#model = loaderOf(pipeline.client, scenario);
     this.#queue = queue;
     this.#slots = slots;
     this.#dataSet = dataSet;
@@ -69,7 +70,7 @@ export class LoaderClient implements Client, RequestOwner {
     this.#stalls = new LoaderStalls(nodes * gpus, this.#model.workers);
     const { access } = scenario.training;
     const known = access.kind === 'zipf' ? access.lookahead_batches + 1 : Number.POSITIVE_INFINITY;
-    this.#ledger = new BatchLedger(nodes, gpus, this.#model.workers, known);
+    this.#ledger = new BatchLedger(nodes, gpus, batchesAhead(this.#model.workers, known));
     this.#jitter = Array.from(
       { length: nodes },
       (_, node) => new Stream(scenario.seed, 'loader-backoff', node),
@@ -92,6 +93,10 @@ export class LoaderClient implements Client, RequestOwner {
   start(): void {}
 
   settle(): void {}
+
+  stop(): void {
+    this.#stalls.stop(this.#queue.nowNs);
+  }
 
   // ---- the trainer --------------------------------------------------------------------------------
 

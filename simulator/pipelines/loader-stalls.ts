@@ -41,6 +41,13 @@ export class LoaderStalls {
     this.#hasBegun[gpu] = 1;
   }
 
+  /** Charges what is still open. */
+  stop(nowNs: number): void {
+    this.#worker.forEach((worker, gpu) => {
+      if (worker >= 0) this.#charge(nowNs, gpu);
+    });
+  }
+
   #charge(nowNs: number, gpu: number): void {
     const cause = this.#hasBegun[gpu] === 1 ? this.#cause[this.#worker[gpu]!]! : layout.STALL_START;
     this.stallNs[cause]! += nowNs - this.#sinceNs[gpu]!;

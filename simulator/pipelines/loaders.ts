@@ -1,3 +1,4 @@
+import type { ClientModel } from '../machine.js';
 import type { Scenario } from '../scenario/types.js';
 
 /**
@@ -17,7 +18,16 @@ export interface LoaderModel {
 }
 
 /** Batches that each worker may be ahead (`prefetch_factor`). */
-export const PREFETCH_FACTOR = 2;
+const PREFETCH_FACTOR = 2;
+
+/** Batches of a GPU that its workers may have begun, the one that the trainer asks for included: never more than are known. */
+export function batchesAhead(workers: number, known: number): number {
+  return Math.min(PREFETCH_FACTOR * workers, known);
+}
+
+export function loaderOf(client: Exclude<ClientModel, 'core'>, scenario: Scenario): LoaderModel {
+  return client === 's3fs' ? s3fsLoader(scenario) : s3ConnectorLoader(scenario);
+}
 
 /** Attempts of one request in the AWS SDKs' standard mode (SDKs and Tools Reference Guide, "Retry behavior"). */
 export const SDK_ATTEMPTS = 3;
@@ -36,7 +46,7 @@ export function sdkWaitNs(tries: number, random: number): number {
  * a read is a GET of a range in parts of `multipart_size`, several at once where `parallel_count` or readahead allow
  * (https://github.com/s3fs-fuse/s3fs-fuse/wiki/Fuse-Over-Amazon).
  */
-export function s3fsLoader({ clients }: Scenario): LoaderModel {
+function s3fsLoader({ clients }: Scenario): LoaderModel {
   const { concurrency, part_mb, readahead_parts } = clients.s3fs;
   return {
     workers: concurrency,
@@ -50,7 +60,7 @@ export function s3fsLoader({ clients }: Scenario): LoaderModel {
  * s3torchconnector: a map-style dataset reads an object with one sequential reader, part by part, and knows sizes from the listing
  * (https://github.com/awslabs/s3-connector-for-pytorch; parts of 8 MB by default).
  */
-export function s3ConnectorLoader({ clients }: Scenario): LoaderModel {
+function s3ConnectorLoader({ clients }: Scenario): LoaderModel {
   const { workers, part_mb } = clients.s3connector;
   return { workers, asksHead: false, partBytes: Math.round(part_mb * 1e6), partsAtOnce: 1 };
 }

@@ -20,7 +20,8 @@ const uplot = (file: string): string => readFileSync(require.resolve(`uplot/${fi
 export function reportPage(result: SimulateResult, records: readonly RunRecord[]): string {
   const { scenario, results } = result;
   const gpus = scenario.nodes * scenario.training.gpus;
-  const series = chartsOf(records);
+  const finished = new Set(results.filter(({ failed }) => !failed).map(({ pipeline }) => pipeline));
+  const series = chartsOf(records, finished);
   const latency = latencyChart(records);
   const charts = latency.lines.length > 0 ? [...series, latency] : series;
   const dashes = Object.fromEntries(Object.entries(PIPELINE_LOOKS).map(([name, { dash }]) => [name, dash]));
@@ -77,7 +78,7 @@ function verdict({ results }: SimulateResult): Html {
   }
   for (const { pipeline, failed: why } of failed) {
     sentences.push(
-      `${pipeline} ended before its last batch, after ${formatSeconds(why!.at_s)} of virtual time.`,
+      `${pipeline} ended before its last batch, after ${formatSeconds(why!.at_s)} of virtual time: ${why!.reason}.`,
     );
   }
   return html`<p class="lead">${sentences.join(' ')}</p>`;

@@ -11,7 +11,7 @@ const STAGING_SHARE = 0.25;
 /** Each instance of the core takes address space of its own. */
 const MOST_CORES = 4096;
 /** Virtual time is whole nanoseconds below 2^53: a run must fit with room to spare. */
-const LONGEST_RUN_S = 4e6;
+export const LONGEST_RUN_S = 4e6;
 
 /** What no single field shows: parts that contradict each other. @throws ConfigError `bad_scenario` */
 export function checkTogether(scenario: Scenario, file?: string): void {
@@ -56,14 +56,16 @@ export function checkTogether(scenario: Scenario, file?: string): void {
       'make their sum less than 1',
     );
   }
-  const sampleBytes = Math.max(1, samplerOf(dataset.sample_bytes).mean);
+  const { mean } = samplerOf(dataset.sample_bytes);
+  if (mean === 0) refuse('dataset.sample_bytes', 'all samples are empty', 'give them at least 1 byte');
+  const sampleBytes = Math.max(1, mean);
   const needed = sampleBytes * training.batch_samples_per_gpu * training.gpus;
   const budget = scenario.memory_budget_mib * MIB;
   if (budget < Math.min(needed, sampleBytes * Math.min(global, dataset.samples))) {
     refuse(
       'memory_budget_mib',
       `${scenario.memory_budget_mib} MiB hold less than one batch for each GPU (${Math.ceil(needed / MIB)} MiB)`,
-      'raise the budget, or use smaller batches',
+      'give it a third more than a batch for each GPU (a quarter stages bodies), or use smaller batches',
     );
   }
   const usesDpu = scenario.pipelines.some((name) => pipelineOf(name, scenario).side === 'dpu');
@@ -85,7 +87,21 @@ export function checkTogether(scenario: Scenario, file?: string): void {
   if (new Set(scenario.pipelines).size !== scenario.pipelines.length) {
     refuse('pipelines', 'a pipeline is named twice', 'name each once');
   }
-  resolvePolicy({ preset: scenario.policy.preset, set: scenario.policy.set });
+}
+
+/** The scenario's own policy. @throws ConfigError `bad_scenario` */
+export function checkPolicy({ policy }: Scenario, file?: string): void {
+  try {
+    resolvePolicy(policy);
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    const { option } = error.context;
+    const field = option === undefined || option === 'policy' ? 'policy.preset' : `policy.set.${option}`;
+    const what = error.message.startsWith(`${option}: `)
+      ? error.message.slice(`${option}: `.length)
+      : error.message;
+    throw badScenario(file, field, what, error.mend, error);
+  }
 }
 
 export function badScenario(

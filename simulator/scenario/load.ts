@@ -3,10 +3,12 @@ import { readFileSync } from 'node:fs';
 import type { z } from 'zod';
 import { fileProblem } from '../../runtime-node/file-problem.js';
 import { readable } from '../../runtime-node/input-file.js';
+import { resolvePolicy } from '../../runtime-node/policy/resolve.js';
 import { DEFAULT_PROFILE, profileNamed } from '../profiles/index.js';
 import { notesOf, type ParameterNote, type Profile, valuesOf } from '../profiles/parameter.js';
-import { badScenario, checkTogether } from './check.js';
+import { badScenario, checkPolicy, checkTogether } from './check.js';
 import { JOB_DEFAULTS } from './defaults.js';
+import { repeatedKey } from './repeated-key.js';
 import { scenarioInput } from './schema.js';
 import type { PipelineName, Scenario } from './types.js';
 
@@ -19,6 +21,8 @@ export interface LoadOptions {
 
 /** A scenario, whole and checked. */
 export interface LoadedScenario {
+  /** Where it is from, for messages; undefined where it was given as an object. */
+  readonly file?: string;
   readonly scenario: Scenario;
   /** Of the file's bytes, in hex; of an object: of its JSON. */
   readonly sha256: string;
@@ -40,8 +44,10 @@ export function loadScenario(source: string | object, options: LoadOptions = {})
   const profile = profileNamed(options.profile ?? input.profile ?? DEFAULT_PROFILE, file);
   const base = merge(JOB_DEFAULTS, valuesOf(profile.parts));
   const scenario = { ...merge(base, input), profile: profile.name } as unknown as Scenario;
+  checkPolicy(scenario, file);
   checkTogether(scenario, file);
   return {
+    file,
     scenario,
     sha256: createHash('sha256').update(bytes).digest('hex'),
     parameters: parametersOf(profile, input),
@@ -59,8 +65,12 @@ export interface Overrides {
   seed?: number;
 }
 
-/** A scenario with some of its parts changed, checked again. @throws ConfigError */
-export function overrideScenario(scenario: Scenario, overrides: Overrides): Scenario {
+/**
+ * A scenario with some of its parts changed, checked again.
+ * @param file for messages
+ * @throws ConfigError
+ */
+export function overrideScenario(scenario: Scenario, overrides: Overrides, file?: string): Scenario {
   const policy = overrides.policy
     ? { preset: overrides.policy.preset ?? scenario.policy.preset, set: overrides.policy.set ?? {} }
     : scenario.policy;
@@ -74,7 +84,8 @@ export function overrideScenario(scenario: Scenario, overrides: Overrides): Scen
   const { pipelines, nodes, seed } = changed;
   const parsed = scenarioInput.safeParse({ schema: 'os2g.scenario/1', pipelines, nodes, seed });
   if (!parsed.success) throw refusal(parsed.error.issues[0]!, undefined);
-  checkTogether(changed);
+  checkTogether(changed, file);
+  resolvePolicy(changed.policy);
   return changed;
 }
 
@@ -93,8 +104,10 @@ function readFile(path: string): Buffer {
 }
 
 function parseJson(bytes: Buffer, file: string): unknown {
+  const text = bytes.toString('utf8');
+  let document: unknown;
   try {
-    return JSON.parse(bytes.toString('utf8'));
+    document = JSON.parse(text);
   } catch (cause) {
     throw badScenario(
       file,
@@ -104,6 +117,9 @@ function parseJson(bytes: Buffer, file: string): unknown {
       cause,
     );
   }
+  const field = repeatedKey(text);
+  if (field === null) return document;
+  throw badScenario(file, field, 'is there twice', 'leave one of them');
 }
 
 /** Objects merge field by field; anything else, distributions and lists too, replaces what was there. */

@@ -6,7 +6,10 @@ const positive = z.number().positive();
 const atLeastZero = z.number().min(0);
 const count = z.int().min(1);
 const share = z.number().min(0).max(1);
-const rateOrNone = positive.max(1e9).nullable();
+/** Slower than this nothing ends within the time that a run may take; and a division by it stays a number. */
+const LEAST_RATE = 1e-6;
+const rate = (most: number) => z.number().min(LEAST_RATE).max(most);
+const rateOrNone = rate(1e9).nullable();
 
 /** Distributions of values from 0 to `most`. */
 function distribution(most: number) {
@@ -21,7 +24,7 @@ function distribution(most: number) {
       kind: z.literal('quantiles'),
       points: z
         .array(z.tuple([share, value]))
-        .min(2)
+        .min(2, { abort: true })
         .refine((points) => points[0]![0] === 0 && points[points.length - 1]![0] === 1, {
           error: 'must begin at quantile 0 and end at quantile 1',
         })
@@ -46,7 +49,9 @@ const access = z.discriminatedUnion('kind', [
 ]);
 
 const cpu = { cpu_us_per_request: atLeastZero.max(1e9), cpu_us_per_mb: atLeastZero.max(1e9) };
-const reader = { ...cpu, part_mb: positive.max(1e6), timeout_s: positive.max(1e5) };
+/** At least one byte. */
+const partMb = z.number().min(1e-6).max(1e6);
+const reader = { ...cpu, part_mb: partMb, timeout_s: positive.max(1e5) };
 
 const fault = z
   .strictObject({
@@ -56,6 +61,10 @@ const fault = z
     factor: atLeastZero.max(1e6).optional(),
   })
   .refine((f) => f.kind === 'outage' || f.factor !== undefined, { path: ['factor'], error: 'is missing' })
+  .refine((f) => f.kind !== 'outage' || f.factor === undefined, {
+    path: ['factor'],
+    error: 'an outage has no factor',
+  })
   .refine((f) => f.kind !== 'throttle' || f.factor !== 0, {
     path: ['factor'],
     error: 'must be above 0: a store that serves nothing is an outage',
@@ -76,7 +85,7 @@ export const sections = {
       epochs: count.max(1e6),
       gpus: count.max(layout.MAX_CONSUMERS),
       batch_samples_per_gpu: count.max(layout.MAX_SAMPLES / 2),
-      gpu_samples_per_s: positive.max(1e9),
+      gpu_samples_per_s: rate(1e9),
       shuffle: z.enum(['none', 'sample', 'block']),
       tail: z.enum(['drop', 'pad', 'partial']),
       host_us_per_sample: atLeastZero.max(1e9),
@@ -96,21 +105,21 @@ export const sections = {
       hang_share: z.number().min(0).lt(1),
     })
     .partial(),
-  network: z.strictObject({ gbit_per_s: positive.max(1e6), rtt_ms: atLeastZero.max(1e5) }).partial(),
-  host: z.strictObject({ cores: count.max(4096), memcpy_gb_per_s: positive.max(1e6) }).partial(),
+  network: z.strictObject({ gbit_per_s: rate(1e6), rtt_ms: atLeastZero.max(1e5) }).partial(),
+  host: z.strictObject({ cores: count.max(4096), memcpy_gb_per_s: rate(1e6) }).partial(),
   dpu: z
     .strictObject({
       cores: count.max(4096),
-      core_speed: positive.max(100),
-      memcpy_gb_per_s: positive.max(1e6),
+      core_speed: rate(100),
+      memcpy_gb_per_s: rate(1e6),
       memory_mib: positive.max(2 ** 30),
     })
     .partial(),
   pcie: z
     .strictObject({
-      dpu_to_host_gb_per_s: positive.max(1e6),
-      host_to_gpu_gb_per_s: positive.max(1e6),
-      dpu_to_gpu_gb_per_s: positive.max(1e6),
+      dpu_to_host_gb_per_s: rate(1e6),
+      host_to_gpu_gb_per_s: rate(1e6),
+      dpu_to_gpu_gb_per_s: rate(1e6),
       direct: z.boolean(),
     })
     .partial(),

@@ -38,14 +38,15 @@ export class MemoryBus {
 
   /** The copy that ran is done: starts the next one; returns the code that goes on. */
   finish(): number {
-    const code = this.#codes[this.#head++ & (this.#codes.length - 1)]!;
+    const at = this.#head++ & (this.#codes.length - 1);
+    this.copiedBytes += this.#bytes[at]!;
+    const code = this.#codes[at]!;
     if (this.#head !== this.#tail) this.#start();
     return code;
   }
 
   #start(): void {
     const bytes = this.#bytes[this.#head & (this.#codes.length - 1)]!;
-    this.copiedBytes += bytes;
     const durationNs = Math.round(bytes / this.#bytesPerNs);
     this.#queue.push(this.#cores.submit(this.#queue.nowNs, durationNs), this.#doneCode);
   }

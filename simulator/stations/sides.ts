@@ -25,12 +25,13 @@ export class Sides {
     );
   }
 
-  get hostBusyNs(): number {
-    return this.hostCores.reduce((sum, cores) => sum + cores.busyNs, 0);
+  /** CPU spent up to now, all nodes, ns. */
+  hostBusyAt(nowNs: number): number {
+    return this.hostCores.reduce((sum, cores) => sum + cores.busyAt(nowNs), 0);
   }
 
-  get dpuBusyNs(): number {
-    return this.dpuCores.reduce((sum, cores) => sum + cores.busyNs, 0);
+  dpuBusyAt(nowNs: number): number {
+    return this.dpuCores.reduce((sum, cores) => sum + cores.busyAt(nowNs), 0);
   }
 
   get hostCopiedBytes(): number {

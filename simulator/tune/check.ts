@@ -14,8 +14,8 @@ import type { Goal } from './score.js';
 export function commonPolicy(scenarios: readonly LoadedScenario[], pipeline: PipelineName): PolicyValues {
   const first = scenarios[0]?.scenario;
   if (!first) throw refusal('scenario', 'no scenario was given', 'name one or more scenario files');
-  for (const { scenario } of scenarios) {
-    overrideScenario(scenario, { pipelines: [pipeline] });
+  for (const { scenario, file } of scenarios) {
+    overrideScenario(scenario, { pipelines: [pipeline] }, file);
     if (pipelineOf(pipeline, scenario).client !== 'core') {
       throw refusal('pipeline', `${pipeline} has no policy to tune`, 'use os2g, relay or os2g-host');
     }
@@ -43,7 +43,7 @@ export async function checkBase(
     if ('failed' in outcome) {
       throw refusal(
         'scenario',
-        `${name}: ${outcome.failed} with the scenario's own policy`,
+        `with the scenario's own policy the run of ${name} ends early: ${outcome.failed}`,
         'mend the scenario first',
       );
     }

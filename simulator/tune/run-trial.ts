@@ -31,7 +31,7 @@ export function runTrial(space: TrialSpace, trial: Trial, pool: CorePool): Trial
   };
   try {
     const result = simulateNow({ ...loaded, scenario }, options, pool).results[0]!;
-    if (result.failed) return { failed: `the run failed with error ${result.failed.code} of the core` };
+    if (result.failed) return { failed: result.failed.reason };
     const scale = 1 / keptShare(loaded.scenario, trial.share);
     return { metrics: metricsOf(result, scale, loaded.scenario.training.epochs) };
   } catch (error) {

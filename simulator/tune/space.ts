@@ -75,7 +75,7 @@ function roundedValue(setting: Setting, value: number): number {
   if (setting.name === 'layout.align') return 2 ** Math.round(log(value) / log(2));
   switch (setting.kind) {
     case 'bytes':
-      return inUnit(value, SIZE_UNITS);
+      return wholeSize(value);
     case 'duration':
       return inUnit(value, TIME_UNITS);
     case 'count':
@@ -85,6 +85,16 @@ function roundedValue(setting: Setting, value: number): number {
     case 'choice':
       return Math.round(value);
   }
+}
+
+/** As `inUnit`, in a unit that needs no fraction: tenths of a MiB are no whole KiB. */
+function wholeSize(bytes: number): number {
+  const at = SIZE_UNITS.findIndex((size) => bytes >= size);
+  const unit = SIZE_UNITS[at] ?? 1;
+  const digits = twoDigits(bytes / unit);
+  if (Number.isInteger(digits)) return inUnit(bytes, SIZE_UNITS);
+  const smaller = SIZE_UNITS[at + 1] ?? 1;
+  return Math.round(twoDigits(bytes / smaller) * smaller);
 }
 
 /** Two significant digits of the largest unit that fits, whole above ten of it. */

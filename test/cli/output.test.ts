@@ -28,7 +28,14 @@ test('numbers for people', () => {
   ]);
   assert.equal([0, 999, 1500, 2.5e9].map(numbers.formatDecimalBytes), ['0 B', '999 B', '1.5 KB', '2.5 GB']);
   assert.equal([512, 64 * 2 ** 20, 1.5 * 2 ** 30].map(numbers.formatMemory), ['512 B', '64 MiB', '1.5 GiB']);
-  assert.equal([0.5, 0, Number.NaN].map(numbers.formatShare), ['50.0 %', '0.0 %', '-']);
+  assert.equal([0.5, 0, Number.NaN, 12.5].map(numbers.formatShare), ['50.0 %', '0.0 %', '-', '1,250.0 %']);
+  assert.equal([0.5, -0.04, -0.0001, 291.436, Number.NaN].map(numbers.formatChange), [
+    '+50.0 %',
+    '-4.0 %',
+    '0.0 %',
+    '+29,143.6 %',
+    '-',
+  ]);
   assert.equal([0.01234, 12.34, 75, 3700].map(numbers.formatSeconds), [
     '0.012 s',
     '12.3 s',

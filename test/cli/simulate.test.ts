@@ -192,7 +192,12 @@ test('a run that its policy gives up: exit 1, the document all the same', async 
   const { code, result } = await document([hopeless, '--pipeline', 'os2g']);
   assert.is(code, 1);
   assert.ok(result.results[0].failed);
-  assert.match((await call(['simulate', hopeless, '--pipeline', 'os2g'])).stdout, /ended early +server at /);
+  const { reason, row, at_s } = result.results[0].failed;
+  assert.match(reason, new RegExp(`^reading sample ${row} failed for good \\(server\\)`));
+  assert.ok(at_s > 0);
+  const { stdout } = await call(['simulate', hopeless, '--pipeline', 'os2g']);
+  assert.match(stdout, /ended early +server at /);
+  assert.ok(stdout.includes(`os2g ended early: ${reason}.`), stdout);
 });
 
 test('a wrong call or scenario: exit 2, file and field are named, no file is written', async () => {
@@ -209,6 +214,37 @@ test('a wrong call or scenario: exit 2, file and field are named, no file is wri
     [[bad('x2.json', { store: { error_shares: 0 } })], 'bad_scenario', 'store.error_shares', /x2\.json/],
     [[bad('x3.json', { network: { rtt_ms: -1 } })], 'bad_scenario', 'network.rtt_ms', /x3\.json/],
     [[bad('x4.json', { memory_budget_mib: 1 })], 'bad_scenario', 'memory_budget_mib', /x4\.json.*one batch/],
+    [
+      [bad('x5.json', { policy: { preset: 'best' } })],
+      'bad_scenario',
+      'policy.preset',
+      /x5\.json: policy\.preset: there is no policy preset "best"/,
+    ],
+    [
+      [bad('x6.json', { policy: { set: { nope: 1 } } })],
+      'bad_scenario',
+      'policy.set.nope',
+      /x6\.json: policy\.set\.nope: there is no setting "nope"/,
+    ],
+    [
+      [
+        bad('x7.json', {
+          dataset: { samples: 3000, sample_bytes: { kind: 'constant', value: 2e5 } },
+          memory_budget_mib: 19.1,
+        }),
+        '--pipeline',
+        'os2g',
+      ],
+      'bad_scenario',
+      'memory_budget_mib',
+      /x7\.json: memory_budget_mib: 19\.1 MiB give each GPU/,
+    ],
+    [
+      [bad('x8.json', { network: { gbit_per_s: 1e-300 } })],
+      'bad_scenario',
+      'network.gbit_per_s',
+      /x8\.json: network\.gbit_per_s/,
+    ],
     [[small, '--profile', 'mainframe'], 'bad_scenario', 'profile', /no profile "mainframe"/],
     [[small, '--pipeline', 'os2'], 'bad_option', 'pipeline', /no pipeline "os2"/],
     [[small, '--pipeline', ''], 'bad_option', 'pipeline', /--pipeline/],

@@ -124,11 +124,31 @@ test('hedges stay within their share of requests', async () => {
   }
 });
 
-test('no hedge while the store throttles, nor beyond the concurrency limit', async () => {
-  const throttled = await learnt();
-  throttled.fail(throttled.open[0]!, 'throttled');
-  throttled.run(500 * MS);
-  assert.equal(hedgesOf(throttled), []);
+test('while requests are paced, a hedge takes a token, and only one that is left over', async () => {
+  // Nothing waits for the pace: the slow ones are hedged, one for each token.
+  const spare = await learnt();
+  spare.fail(spare.open[0]!, 'throttled');
+  spare.step(20 * MS);
+  const perS = spare.counter(layout.COUNTER_RATE_LIMIT);
+  assert.ok(perS > 0 && hedgesOf(spare).length <= 1, `${perS} a second, ${hedgesOf(spare).length} hedges`);
+  spare.run(100 * MS);
+  const hedges = hedgesOf(spare).length;
+  assert.ok(hedges >= 1 && hedges <= 1 + 0.1 * perS, `${hedges} hedges at ${perS} a second`);
+  // Parts wait for the pace: they come first, and there is no token for a hedge.
+  const busy = await learnt({
+    job: { samples: 4000, memoryBytes: 2 ** 22 },
+    set: { 'window.samples': 4000, 'concurrency.max': 60 },
+  });
+  const [refused, ...others] = busy.open.slice(20);
+  busy.fail(refused!, 'throttled');
+  for (const fetch of others) busy.finish(fetch);
+  busy.run(100 * MS);
+  assert.ok(busy.open.length < 60, 'there are places');
+  assert.ok(busy.counter(layout.COUNTER_RATE_LIMIT) > 0);
+  assert.equal(hedgesOf(busy), []);
+});
+
+test('no hedge beyond the concurrency limit', async () => {
   const full = await learnt({ set: { 'concurrency.max': 60, 'window.samples': 1000 } });
   full.run(25 * MS);
   assert.is(full.open.length, 60);

@@ -92,6 +92,45 @@ for (const name of NAMES) {
   });
 }
 
+/** Two requests at a time; the first is refused again and again, up to `most` times, and the others as told. */
+async function refuse(most: number, others: 'served' | 'refused', set: Record<string, string | number> = {}) {
+  const hand = await Hand.start(
+    {
+      job: { samples: 100_000, batchSamples: 1, shuffle: 'none' },
+      preset: 'readahead',
+      set: { 'concurrency.max': 2, ...set },
+    },
+    objectsOf(1),
+  );
+  hand.step();
+  let refusals = 0;
+  for (let steps = 0; refusals < most && !hand.failed && steps < 100_000; steps++) {
+    for (const fetch of hand.open) {
+      if (fetch.row !== 0 && others === 'served') hand.finish(fetch);
+      else hand.fail(fetch, 'throttled');
+      if (fetch.row === 0) refusals++;
+    }
+    hand.step(Math.max(hand.nowNs + MS, Math.min(hand.probe.core.deadlineNs, hand.nowNs + 100 * MS)));
+  }
+  return { hand, refusals };
+}
+
+test('503: a store that serves nobody ends the run, an unlucky request does not', async () => {
+  const set = { 'retry.attempts': 5, 'retry.cap': '200ms' };
+  const dead = await refuse(1000, 'refused', set);
+  assert.is(dead.hand.failed?.class, layout.CLASS_THROTTLED);
+  assert.is(dead.refusals, 5);
+  const unlucky = await refuse(20, 'served', set);
+  assert.is(unlucky.hand.failed, null);
+  assert.is(unlucky.refusals, 20);
+  unlucky.hand.finish(unlucky.hand.open.find((f) => f.row === 0) ?? unlucky.hand.open[0]!);
+  unlucky.hand.step();
+  // And yet it has a bound: ten times the attempts.
+  const never = await refuse(1000, 'served', { ...set, 'window.samples': 100_000, 'window.bytes': '1GiB' });
+  assert.is(never.hand.failed?.row, 0);
+  assert.is(never.refusals, 50);
+});
+
 test('a body of another length than asked is short, whatever the host thinks', async () => {
   const hand = await single({ 'retry.attempts': 7 });
   hand.step();

@@ -112,6 +112,43 @@ test('a cap that never ends: the rate settles just below it', async () => {
   }
 });
 
+test('a cap that leaves each feeder two or three requests a second: nobody fails, nobody is left behind', async () => {
+  for (const [feeders, perS, samples] of [
+    [4, 12, 40],
+    [16, 40, 60],
+    [64, 128, 60],
+  ] as const) {
+    const cap = new RequestCap(() => perS);
+    const worlds = Array.from({ length: feeders }, async (_, rank) => ({
+      probe: await probeCore({
+        job: { samples: samples * feeders, batchSamples: 10, worldSize: feeders, rank, memoryBytes: 2 ** 26 },
+      }),
+      world: {
+        seed: rank,
+        cap,
+        checkBytes: false,
+        sampleBytes: 100_000,
+        firstByteNs: () => 10 * MS,
+        stepNs: 10 * MS,
+        giveUpNs: 3600 * S,
+      },
+    }));
+    const reports = await runWorlds(await Promise.all(worlds));
+    const what = `${feeders} feeders, ${perS} a second`;
+    assert.equal(
+      reports.map((r) => [r.ended, r.failed]),
+      reports.map(() => [true, null]),
+      what,
+    );
+    const ends = reports.map((r) => r.endNs / S);
+    const least = (samples * feeders) / perS;
+    assert.ok(Math.max(...ends) < 3 * least, `${what}: ${Math.max(...ends)} s, at least ${least} s`);
+    const refused = reports.reduce((sum, r) => sum + r.counter(layout.COUNTER_THROTTLES), 0);
+    // At the start 64 places of each feeder meet a cap that nobody knows.
+    assert.ok(refused < 64 * feeders + 1.5 * samples * feeders, `${what}: ${refused} refused`);
+  }
+});
+
 // ---- by hand ------------------------------------------------------------------------------------
 
 test('a 503 lowers the rate at once, at most one step for each round trip, and the rate returns', async () => {
@@ -165,6 +202,51 @@ test('without pacing, a 503 takes a share off adaptive concurrency', async () =>
   hand.fail(hand.open[0]!, 'throttled');
   hand.step(50 * MS);
   assert.is(limit(), 4);
+});
+
+test('first bytes that do not come in time: fewer requests in flight, one step for those that were sent together', async () => {
+  const hand = await Hand.start({
+    job: { samples: 10_000, batchSamples: 1000, memoryBytes: 2 ** 26 },
+    set: { 'hedge.share': 0, 'retry.base': '1ms' },
+  });
+  const limit = (): number => hand.counter(layout.COUNTER_CONCURRENCY_LIMIT);
+  hand.step();
+  const all = hand.open;
+  assert.is(all.length, 64);
+  for (const [i, fetch] of all.slice(0, 10).entries()) {
+    hand.nowNs = (i + 1) * S;
+    hand.finish(fetch);
+    hand.step(hand.nowNs);
+  }
+  const before = limit();
+  // One in thousands hangs; that is no queue.
+  hand.nowNs = 15 * S;
+  hand.fail(all[10]!, 'timeout_first_byte');
+  hand.step(15 * S);
+  assert.is(limit(), before);
+  for (const fetch of all.slice(11)) hand.fail(fetch, 'timeout_first_byte');
+  hand.step(15 * S);
+  const after = limit();
+  // Ten answers while one waited: five in flight wait half as long.
+  assert.ok(after >= 4 && after <= 6, `${after} places`);
+  for (const fetch of hand.open.slice(0, 10)) hand.fail(fetch, 'timeout_first_byte');
+  hand.step(15.5 * S);
+  assert.ok(limit() >= after, `${limit()}: these had been sent before`);
+});
+
+test('ranks that share a seed do not wait in step', async () => {
+  const waits = async (rank: number): Promise<number> => {
+    const hand = await Hand.start({
+      job: { samples: 100, batchSamples: 1, worldSize: 2, rank },
+      set: { 'concurrency.max': 1 },
+    });
+    hand.step();
+    hand.fail(hand.open[0]!, 'server');
+    hand.step();
+    return hand.probe.core.deadlineNs;
+  };
+  assert.is(await waits(0), await waits(0));
+  assert.is.not(await waits(0), await waits(1));
 });
 
 test.run();

@@ -8,7 +8,9 @@ import { ConfigError } from '../../runtime-node/errors.js';
 import { PROFILES } from '../../simulator/profiles/index.js';
 import { notesOf, valuesOf } from '../../simulator/profiles/parameter.js';
 import { loadScenario } from '../../simulator/scenario/load.js';
-import { type Parts, runOne } from './kit.js';
+import type { PipelineName } from '../../simulator/scenario/types.js';
+import { simulateNow } from '../../simulator/simulate.js';
+import { cores, type Parts, runOne } from './kit.js';
 
 const base: Parts = { schema: 'os2g.scenario/1', profile: 'paper' };
 const constant = (value: number): Parts => ({ kind: 'constant', value });
@@ -68,6 +70,9 @@ const rows: [field: string, parts: Parts][] = [
     },
   ],
   ['store.first_byte_ms.points', { store: { first_byte_ms: { kind: 'quantiles', points: [[1, 3]] } } }],
+  ['store.first_byte_ms.points', { store: { first_byte_ms: { kind: 'quantiles', points: [] } } }],
+  ['store.first_byte_ms.points.0', { store: { first_byte_ms: { kind: 'quantiles', points: [[], [1, 2]] } } }],
+  ['dataset.sample_bytes.points', { dataset: { sample_bytes: { kind: 'quantiles', points: [] } } }],
   ['store.slow_tail.share', { store: { slow_tail: { share: 1.5, factor: 2 } } }],
   ['store.slow_tail.factor', { store: { slow_tail: { share: 0.5, factor: 0.5 } } }],
   ['store.connection_mb_per_s', { store: { connection_mb_per_s: 0 } }],
@@ -78,6 +83,15 @@ const rows: [field: string, parts: Parts][] = [
   ['store.hang_share', { store: { error_share: 0.5, hang_share: 0.5 } }],
   ['store.latency_ms', { store: { latency_ms: 3 } }],
   ['network.gbit_per_s', { network: { gbit_per_s: 0 } }],
+  ['network.gbit_per_s', { network: { gbit_per_s: 1e-300 } }],
+  ['store.requests_per_s', { store: { requests_per_s: 1e-300 } }],
+  ['store.total_mb_per_s', { store: { total_mb_per_s: 1e-300 } }],
+  ['store.connection_mb_per_s', { store: { connection_mb_per_s: 1e-300 } }],
+  ['host.memcpy_gb_per_s', { host: { memcpy_gb_per_s: 1e-300 } }],
+  ['dpu.core_speed', { dpu: { core_speed: 1e-300 } }],
+  ['pcie.dpu_to_gpu_gb_per_s', { pcie: { dpu_to_gpu_gb_per_s: 1e-300 } }],
+  ['training.gpu_samples_per_s', { training: { gpu_samples_per_s: 1e-300 } }],
+  ['clients.s3connector.part_mb', { clients: { s3connector: { part_mb: 1e-9 } } }],
   ['network.rtt_ms', { network: { rtt_ms: -0.1 } }],
   ['host.cores', { host: { cores: 0 } }],
   ['host.cores', { host: { cores: 2.5 } }],
@@ -92,6 +106,8 @@ const rows: [field: string, parts: Parts][] = [
   ['dataset.samples', { dataset: { samples: 0 } }],
   ['dataset.samples', { dataset: { samples: 255 } }],
   ['dataset.sample_bytes.value', { dataset: { sample_bytes: constant(-1) } }],
+  ['dataset.sample_bytes', { dataset: { sample_bytes: constant(0) } }],
+  ['dataset.sample_bytes', { dataset: { sample_bytes: { kind: 'uniform', low: 0, high: 0 } } }],
   ['dataset.samples_per_object', { dataset: { samples_per_object: 1.5 } }],
   ['training.epochs', { training: { epochs: 0 } }],
   ['training.epochs', { training: { epochs: 1e6 } }],
@@ -124,11 +140,13 @@ const rows: [field: string, parts: Parts][] = [
   ['faults.0.factor', { faults: [{ at_s: 1, for_s: 1, kind: 'throttle' }] }],
   ['faults.0.factor', { faults: [{ at_s: 1, for_s: 1, kind: 'throttle', factor: 0 }] }],
   ['faults.0.factor', { faults: [{ at_s: 1, for_s: 1, kind: 'error', factor: 1.2 }] }],
+  ['faults.0.factor', { faults: [{ at_s: 1, for_s: 1, kind: 'outage', factor: 2 }] }],
   ['faults.0.for_s', { faults: [{ at_s: 1, for_s: 0, kind: 'outage' }] }],
   ['faults.0.kind', { faults: [{ at_s: 1, for_s: 1, kind: 'fire' }] }],
-  ['policy', { policy: { preset: 'fastest' } }],
-  ['window.bites', { policy: { set: { 'window.bites': '1MiB' } } }],
-  ['concurrency.max', { policy: { set: { 'concurrency.max': -1 } } }],
+  ['policy.preset', { policy: { preset: 'fastest' } }],
+  ['policy.set.window.bytes', { policy: { set: { 'window.bytes': 'much' } } }],
+  ['policy.set.window.bites', { policy: { set: { 'window.bites': '1MiB' } } }],
+  ['policy.set.concurrency.max', { policy: { set: { 'concurrency.max': -1 } } }],
   ['schema', { schema: 'os2g.scenario/2' }],
   ['dateset', { dateset: {} }],
 ];
@@ -142,7 +160,8 @@ for (const [field, parts] of rows) {
       if (!(error instanceof ConfigError)) throw error;
       assert.is(error.exitCode, 2);
       assert.is(error.context.option, field, error.message);
-      if (error.code === 'bad_scenario') assert.match(error.message, 'x.json');
+      assert.is(error.code, 'bad_scenario');
+      assert.ok(error.message.startsWith(`x.json: ${field}`), error.message);
       assert.ok(error.mend.length > 0);
     }
   });
@@ -161,18 +180,73 @@ test('a file that is not there, or is not JSON, is named', () => {
       () => loadScenario(file),
       (error: Error) => error.message.includes(`${file}: is not JSON`),
     );
+    for (const [text, field] of [
+      ['{"schema":"os2g.scenario/1","nodes":1,"nodes":2}', 'nodes'],
+      ['{"schema":"os2g.scenario/1","store":{"error_share":0,"\\u0065rror_share":0.5}}', 'store.error_share'],
+      [
+        '{"schema":"os2g.scenario/1","faults":[{"kind":"a}\\"{"},{"at_s":1,"kind":[{"a":1}],"at_s":2}]}',
+        'faults.1.at_s',
+      ],
+    ] as const) {
+      writeFileSync(file, text);
+      assert.throws(
+        () => loadScenario(file),
+        (error: Error) => error.message === `${file}: ${field}: is there twice`,
+        text,
+      );
+    }
+    writeFileSync(file, '{"schema":"os2g.scenario/1","name":"a:{,\\"seed","seed":1,"store":{},"host":{}}');
+    assert.is(loadScenario(file).scenario.seed, 1);
   } finally {
     rmSync(folder, { recursive: true });
   }
 });
 
 test('a batch that the landing memory cannot hold ends the run with what it needs', async () => {
+  const dataset = { samples: 1024, sample_bytes: constant(110_000) };
   try {
-    await runOne({ ...base, dataset: { samples: 1024 }, memory_budget_mib: 30 }, 'os2g');
+    const loaded = loadScenario({ ...base, dataset, memory_budget_mib: 30 }, { file: 'x.json' });
+    simulateNow(loaded, { pipelines: ['os2g'] }, await cores());
     assert.unreachable();
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
     assert.is(error.context.option, 'memory_budget_mib');
+    assert.match(error.message, /^x\.json: memory_budget_mib: 30 MiB give each GPU \d+ bytes/);
+    // What is told to be enough is enough.
+    const enough = Number(/\((\d+) is enough/.exec(error.mend)![1]);
+    await runOne({ ...base, dataset, memory_budget_mib: enough }, 'os2g');
+  }
+});
+
+test('a run that virtual time cannot hold ends with the pipeline, not with a defect', async () => {
+  const slow: [pipeline: PipelineName, parts: Parts][] = [
+    ['os2g', { network: { gbit_per_s: 1e-6 } }],
+    ['s3connector', { store: { total_mb_per_s: 1e-6 } }],
+    ['os2g', { store: { requests_per_s: 1e-6, over_limit: 'queue' }, policy: { preset: 'sync' } }],
+    ['os2g', { pcie: { dpu_to_gpu_gb_per_s: 1e-6 } }],
+    ['s3fs', { host: { memcpy_gb_per_s: 1e-6 } }],
+    ['s3connector', { store: { first_byte_ms: constant(1e7) } }],
+  ];
+  for (const [pipeline, parts] of slow) {
+    try {
+      const result = await runOne({ ...base, ...parts, dataset: { samples: 51_200 } }, pipeline);
+      // A policy that gives up first has its own reason.
+      assert.ok(result.failed, `${pipeline} ${JSON.stringify(parts)} ran through`);
+    } catch (error) {
+      if (!(error instanceof ConfigError)) throw error;
+      assert.is(error.context.option, 'pipelines');
+      assert.match(error.message, `${pipeline} has not come to its end`);
+    }
+  }
+});
+
+test('an option of simulate that there is not is named', async () => {
+  try {
+    simulateNow(loadScenario(base), { piplines: ['os2g'] } as object, await cores());
+    assert.unreachable();
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    assert.equal([error.context.option, error.mend], ['piplines', 'did you mean pipelines?']);
   }
 });
 

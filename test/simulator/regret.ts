@@ -1,5 +1,5 @@
 import { CorePool, loadScenario, simulateNow } from '../../simulator/index.js';
-import { type RegretCase, regretSuite } from './regret-suite.js';
+import { MOST_NODES, type RegretCase, regretSuite } from './regret-suite.js';
 
 export interface RegretRow {
   name: string;
@@ -18,7 +18,7 @@ export interface RegretRow {
 /** Runs the `os2g` pipeline of every case. */
 export async function regretRows(only?: (c: RegretCase) => boolean): Promise<RegretRow[]> {
   const cores = await CorePool.load();
-  await cores.ensure(1);
+  await cores.ensure(MOST_NODES);
   return regretSuite()
     .filter(only ?? (() => true))
     .map((c) => rowOf(c, cores));

@@ -124,7 +124,41 @@ test('a run of several nodes and epochs, and one that ended early, have their pa
     policy: { set: { 'retry.attempts': 1 } },
   });
   assert.ok(over.result.results[0]!.failed);
-  assert.match(reportPage(over.result, over.records), /ended before its last batch/);
+  const text = reportPage(over.result, over.records);
+  assert.match(
+    text,
+    /os2g ended before its last batch, after [^<]*: reading sample \d+ failed for good \(server\)/,
+  );
+  assert.not.match(text, /- s</, 'what has no figure has no unit');
+  assert.is((text.match(/<i class="mark"/g) ?? []).length, 1, 'no bound of a run that failed');
+  const drawn = JSON.parse(/<script type="application\/json" id="data">(.*?)<\/script>/.exec(text)![1]!);
+  assert.ok(
+    drawn.charts.every(({ untilS }: { untilS?: number }) => untilS === undefined),
+    'a run that failed at once does not cut the others off',
+  );
+});
+
+test('runs that take far longer than most go out of the picture, and it says so', async () => {
+  const slow = await recorded({
+    ...SMALL,
+    clients: { s3fs: { concurrency: 1, readahead_parts: 1 } },
+    store: { first_byte_ms: { kind: 'constant', value: 100 } },
+  });
+  const text = reportPage(slow.result, slow.records);
+  const { charts } = JSON.parse(
+    /<script type="application\/json" id="data">(.*?)<\/script>/.exec(text)![1]!,
+  ) as {
+    charts: { id: string; untilS?: number; lines: { pipeline: string; x: number[] }[] }[];
+  };
+  const ends = slow.result.results.map(({ epoch_s }) => epoch_s[0]!).sort((a, b) => a - b);
+  const busy = charts.find(({ id }) => id === 'busy')!;
+  assert.ok(busy.untilS! < ends.at(-1)! && busy.untilS! > 3.5 * ends[2]!, `${busy.untilS} of ${ends}`);
+  assert.match(text, /\(up to [\d.,]+ s: .*s3fs goes on to [\d.,]+ s/);
+  const line = busy.lines.find(({ pipeline }) => pipeline === 's3connector')!;
+  assert.ok(line.x.filter((s) => s <= busy.untilS!).length >= 40, 'it has points of its own in the picture');
+  const wholeS = slow.result.results.find(({ pipeline }) => pipeline === 's3connector')!.epoch_s[0]!;
+  assert.ok(Math.abs(line.x.at(-1)! / wholeS - 1) < 0.02, 'and the table has the whole run');
+  assert.is(charts.find(({ id }) => id === 'latency')!.untilS, undefined);
 });
 
 test('the three steps: each from the result of two pipelines that came to their end', () => {
@@ -149,7 +183,10 @@ test('the three steps: each from the result of two pipelines that came to their 
     stepsOf(results.filter(({ pipeline }) => pipeline !== 'os2g-host')).map(({ step }) => step),
     ['direct', 'all three', 'against s3fs'],
   );
-  const failed = { ...of('relay'), failed: { code: 1, class: 1, row: 0, at_s: 1 } };
+  const failed = {
+    ...of('relay'),
+    failed: { reason: 'the store was gone', code: 1, class: 1, row: 0, at_s: 1 },
+  };
   assert.equal(stepsOf([failed, of('os2g')]), []);
   assert.ok(aboveBound(of('os2g')) >= 0);
 });

@@ -69,11 +69,37 @@ test('a slot is used again only when the last event that names it has come', () 
 
 test('cores: first come, first served, on the core that is free first', () => {
   const cores = new Cores(2);
+  assert.equal([cores.submit(0, 10), cores.submit(0, 4), cores.submit(0, 4)], [10, 4, 8]);
   assert.equal(
-    [cores.submit(0, 10), cores.submit(0, 4), cores.submit(0, 4), cores.submit(20, 1)],
-    [10, 4, 8, 21],
+    [0, 7, 9].map((nowNs) => cores.busyAt(nowNs)),
+    [0, 14, 17],
   );
-  assert.is(cores.busyNs, 19);
+  assert.is(cores.submit(20, 1), 21);
+  assert.is(cores.busyAt(30), 19);
+});
+
+test('cores: how long all of them were taken is the time with no free one, whatever comes when', () => {
+  const jobs = fc.array(fc.tuple(fc.integer({ min: 0, max: 9 }), fc.integer({ min: 0, max: 30 })), {
+    maxLength: 40,
+  });
+  fc.assert(
+    fc.property(jobs, fc.integer({ min: 1, max: 4 }), (list, count) => {
+      const cores = new Cores(count);
+      const spans: [number, number][] = [];
+      let nowNs = 0;
+      for (const [afterNs, durationNs] of list) {
+        nowNs += afterNs;
+        const endNs = cores.submit(nowNs, durationNs);
+        spans.push([endNs - durationNs, endNs]);
+        let takenNs = 0;
+        for (let ns = 0; ns < nowNs + 50; ns++) {
+          if (ns >= nowNs) assert.is(cores.takenAt(ns), takenNs);
+          if (spans.filter(([from, to]) => from <= ns && ns < to).length === count) takenNs++;
+        }
+      }
+    }),
+    { numRuns: 200 },
+  );
 });
 
 test('links: one transfer after the other, each link for itself', () => {
@@ -95,7 +121,7 @@ test('copies: one at a time, each takes a core for bytes over bandwidth, and wai
     ends,
     Array.from({ length: 100 }, (_, i) => [10 * (i + 1), i]),
   );
-  assert.equal([cores.busyNs, bus.copiedBytes], [1000, 1000]);
+  assert.equal([cores.busyAt(queue.nowNs), bus.copiedBytes], [1000, 1000]);
 });
 
 test('the bucket: full at the start, 0.1 s deep, refusals are free, a factor changes its rate and depth', () => {

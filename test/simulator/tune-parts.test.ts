@@ -1,10 +1,12 @@
 import fc from 'fast-check';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
+import { tuneText } from '../../runtime-node/cli/tune/report.js';
 import { formatSetting, resolvePolicy, settingValue } from '../../runtime-node/policy/resolve.js';
 import { loadScenario } from '../../simulator/index.js';
 import { parseConstraint } from '../../simulator/tune/constraint.js';
 import { Proposer } from '../../simulator/tune/propose.js';
+import type { TuneResult } from '../../simulator/tune/result.js';
 import { compareScores, scoreOf } from '../../simulator/tune/score.js';
 import { keptShare, shorten, traceShares } from '../../simulator/tune/shorten.js';
 import { candidateOf, changesOf, coordinateOf, TUNABLE, valueAt } from '../../simulator/tune/space.js';
@@ -18,6 +20,12 @@ test('every coordinate of every setting is a value that a policy file can hold, 
       const value = valueAt(setting, a);
       assert.is(settingValue(setting, formatSetting(setting, value)), value, setting.name);
       assert.is(value <= valueAt(setting, b) || a > b, true, setting.name);
+      if (setting.kind === 'bytes')
+        assert.match(
+          String(formatSetting(setting, value)),
+          /^\d+[A-Za-z]+$/,
+          'a size that people would write',
+        );
       const back = coordinateOf(setting, value);
       assert.ok(back >= 0 && back <= 1, `${setting.name} ${value}`);
     }),
@@ -26,6 +34,26 @@ test('every coordinate of every setting is a value that a policy file can hold, 
     assert.is(valueAt(setting, -1), setting.min, setting.name);
     assert.is(valueAt(setting, 2), setting.max, setting.name);
   }
+});
+
+test('where nothing better was found, the text says what the file holds', () => {
+  const margin = { ratio: 1, gain: 0, constraints_hold: true, runs: [] };
+  const told = (set: Record<string, number>): string =>
+    tuneText(
+      {
+        scenarios: [{ name: 'small', sha256: '' }],
+        search: { candidates: 1, runs: 1, work: 1 },
+        margin: { search: margin, held_out_seeds: null, held_out_scenarios: null },
+        base: { preset: 'os2g', set },
+        sensitivity: [],
+      } as unknown as TuneResult,
+      { policy: 'p.json', worth: 'p.tune.json' },
+    );
+  assert.match(told({}), /the policy file is the preset\./);
+  assert.match(
+    told({ 'concurrency.max': 9 }),
+    /the policy file is that one, preset os2g with 1 setting of its own\./,
+  );
 });
 
 test('candidates are policies, none comes twice, and every setting has its turn', () => {
@@ -138,9 +166,12 @@ test('what cannot be tuned is refused by name', async () => {
     [{ scenarios: [small], pipeline: 's3fs' }, /s3fs has no policy/],
     [{ scenarios: [small, loadScenario({ ...SMALL, policy: { preset: 'sync' } })] }, /different policies/],
     [{ scenarios: [direct], goal: goalOf('host_cpu') }, /host_cpu is 0/],
-    [{ scenarios: [failing] }, /small: the run failed/],
+    [{ scenarios: [failing] }, /the run of small ends early: reading sample \d+ failed for good \(server\)/],
     [{ scenarios: [small], heldOut: [failing] }, /different policies/],
-    [{ scenarios: [small], heldOut: [hopeless] }, /hopeless: the run failed/],
+    [
+      { scenarios: [small], heldOut: [hopeless] },
+      /the run of hopeless ends early: reading sample \d+ failed/,
+    ],
   ];
   for (const [options, words] of cases) {
     try {

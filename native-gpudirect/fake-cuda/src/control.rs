@@ -31,7 +31,7 @@ fn set(state: &mut State, name: &str, value: &str) -> bool {
         },
         ("memory", Ok(number)) => state.settings.memory = number,
         ("delay_us", Ok(number)) => state.settings.delay_us = number,
-        ("hold", Ok(number)) => state.settings.hold = number != 0,
+        ("hold", Ok(number)) => state.settings.hold = number,
         ("fd", Ok(number)) => state.settings.by_fd = number != 0,
         ("fail", _) => return value.split(',').all(fail),
         ("log", _) => match std::fs::File::options().append(true).create(true).open(value) {
@@ -65,7 +65,8 @@ fn text<'a>(pointer: *const c_char) -> Option<&'a str> {
     unsafe { CStr::from_ptr(pointer) }.to_str().ok()
 }
 
-/// Changes a setting: `visible`, `memory`, `delay_us`, `hold` (1: queued copies wait until it is 0),
+/// Changes a setting: `visible`, `memory`, `delay_us`, `hold` (bits: copies to these GPUs
+/// stay queued, bit 0 for GPU 0),
 /// `fd`, `fail` (`NAME:NTH:CODE`), `log`. Both are
 /// NUL-terminated. Answers 0, or 1 for what it does not know.
 ///

@@ -44,8 +44,8 @@ pub struct Settings {
     pub memory: u64,
     pub delay_us: u64,
     pub by_fd: bool,
-    /// Queued copies wait until this is off.
-    pub hold: bool,
+    /// Copies to these GPUs wait in their queues, one bit each.
+    pub hold: u64,
 }
 
 impl Default for Settings {
@@ -55,7 +55,7 @@ impl Default for Settings {
             memory: 1 << 30,
             delay_us: 2_000,
             by_fd: true,
-            hold: false,
+            hold: 0,
         }
     }
 }

@@ -112,7 +112,7 @@ impl Work {
             Self::Copy(copy) => {
                 let delay = state().settings.delay_us;
                 std::thread::sleep(Duration::from_micros(delay));
-                while state().settings.hold {
+                while state().settings.hold >> copy.memory.gpu & 1 == 1 {
                     std::thread::sleep(Duration::from_micros(100));
                 }
                 if let Some(code) = fault("copy") {

@@ -63,7 +63,7 @@ fn memory_in_use_stays() {
     let mut back_end = open(&fake);
     let from = staging(&mut back_end, &pattern(5, 4096));
     let (to, memory) = landing(&mut back_end, 1, 4096, Sharing::Auto);
-    fake.set("hold", "1");
+    fake.set("hold", "3");
     back_end.put(&put(to, 0, from, 0, 4096, 1)).unwrap();
     for handle in [to, from] {
         assert_eq!(back_end.unregister(handle).unwrap_err().kind, Kind::InUse);
@@ -91,7 +91,7 @@ fn a_lost_peer_ends_its_puts() {
     let from = staging(&mut back_end, &pattern(6, 4096));
     let (lost, _) = landing(&mut back_end, 0, 4096, Sharing::Auto);
     let (kept, _) = landing(&mut back_end, 0, 4096, Sharing::Auto);
-    fake.set("hold", "1");
+    fake.set("hold", "3");
     back_end.put(&put(lost, 0, from, 0, 10, 1)).unwrap();
     back_end.put(&put(kept, 0, from, 0, 10, 2)).unwrap();
     back_end.lose(lost).unwrap();
@@ -159,7 +159,7 @@ fn closing_has_a_limit() {
     let mut back_end = Cuda::open(&limited).unwrap();
     let from = staging(&mut back_end, &pattern(8, 4096));
     let (to, memory) = landing(&mut back_end, 0, 4096, Sharing::Auto);
-    fake.set("hold", "1");
+    fake.set("hold", "3");
     for tag in 0..2 {
         back_end.put(&put(to, 0, from, 0, 4096, tag)).unwrap();
     }

@@ -52,7 +52,7 @@ fn bytes_land_in_another_process() {
         // The trainer's GPU 0 is this process's GPU 1: found by UUID, not by number.
         assert_eq!(feeder.back_end.landing(feeder.to).unwrap().device().ordinal(), 1);
 
-        feeder.fake.set("hold", "1");
+        feeder.fake.set("hold", "3");
         feeder.fill(1);
         feeder.put();
         feeder.back_end.record(feeder.to, &feeder.full).unwrap();
@@ -97,7 +97,7 @@ fn a_killed_trainer_ends_its_puts() {
     for sharing in ["fd", "ipc"] {
         let mut peer = start("trainer", sharing);
         let mut feeder = Feeder::new(&mut peer.control);
-        feeder.fake.set("hold", "1");
+        feeder.fake.set("hold", "3");
         feeder.put();
         peer.kill();
         assert!(peer.control.is_peer_gone());
@@ -147,7 +147,7 @@ fn holder() {
         handle: own.register(Memory::Segment(segment)).unwrap(),
         offset: 0,
     };
-    trainer.fake.set("hold", "1");
+    trainer.fake.set("hold", "3");
     own.put(&Put {
         handle,
         offset: 0,
@@ -166,7 +166,7 @@ fn holder() {
 fn feeder() {
     let Some(mut control) = role("feeder") else { return };
     let mut feeder = Feeder::new(&mut control);
-    feeder.fake.set("hold", "1");
+    feeder.fake.set("hold", "3");
     feeder.fill(1);
     feeder.put();
     feeder.back_end.record(feeder.to, &feeder.full).unwrap();

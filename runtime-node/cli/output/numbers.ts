@@ -38,15 +38,19 @@ export function formatMemory(bytes: number): string {
   return scaled(bytes, 1024, BINARY);
 }
 
+function oneDecimal(value: number): string {
+  return value.toLocaleString('en-US', { minimumFractionDigits: 1, maximumFractionDigits: 1 });
+}
+
 export function formatShare(share: number): string {
-  return Number.isFinite(share) ? `${(share * 100).toFixed(1)} %` : '-';
+  return Number.isFinite(share) ? `${oneDecimal(share * 100)} %` : '-';
 }
 
 /** A relative change: `+12.3 %`, `-4.0 %`. */
 export function formatChange(change: number): string {
   if (!Number.isFinite(change)) return '-';
-  const text = (change * 100).toFixed(1);
-  if (Number(text) === 0) return '0.0 %';
+  const text = oneDecimal(change * 100);
+  if (/^-?0\.0$/.test(text)) return '0.0 %';
   return `${change > 0 ? '+' : ''}${text} %`;
 }
 

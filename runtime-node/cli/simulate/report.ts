@@ -27,6 +27,9 @@ export function resultText(result: SimulateResult): string {
     openingText(result),
     table(comparisonRows(result.results)),
     stepsText(result.results),
+    ...result.results.flatMap(({ pipeline, failed }) =>
+      failed ? [`${pipeline} ended early: ${failed.reason}.`] : [],
+    ),
     'Times are virtual; what each parameter of the profile rests on: --json, or --report FILE.html.',
   ].join('\n\n');
 }

@@ -34,7 +34,7 @@ export async function runSimulate(
   const policy = values.policy === undefined ? undefined : await policyOf(values.policy);
   const { set, nodes, seed, trace, timeline, report } = values;
   const overrides = { pipelines, policy, set, nodes, seed };
-  const scenario = overrideScenario(loaded.scenario, overrides);
+  const scenario = overrideScenario(loaded.scenario, overrides, loaded.file);
   checkOutputs(outputsOf(values), inputsOf(file, values.policy));
   const progress = stderr.progress('simulating');
   const task = {

@@ -69,7 +69,7 @@ function expectedNs({ dataset, training, nodes }: Scenario): number {
 }
 
 async function work({ loaded, overrides, trace, wantsReport, wantsTimeline }: SimulateTask): Promise<void> {
-  const scenario = overrideScenario(loaded.scenario, overrides);
+  const scenario = overrideScenario(loaded.scenario, overrides, loaded.file);
   const records: RunRecord[] = [];
   const recorderFor = (pipeline: PipelineName): Recorder | null => {
     if (!wantsReport && !wantsTimeline) return null;

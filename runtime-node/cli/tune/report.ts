@@ -1,5 +1,5 @@
 import type { Margin, TuneResult } from '../../../simulator/tune/index.js';
-import { formatCount, formatFigure, formatShare } from '../output/numbers.js';
+import { counted, formatCount, formatFigure, formatShare } from '../output/numbers.js';
 import { printable } from '../output/printable.js';
 import { facts, table } from '../output/table.js';
 
@@ -39,13 +39,19 @@ function marginRows({ search, held_out_seeds, held_out_scenarios }: TuneResult['
   ];
 }
 
-function sensitivityText({ sensitivity, objective }: TuneResult): string {
+function unchangedText({ preset, set }: TuneResult['base']): string {
+  const settings = Object.keys(set).length;
+  if (settings === 0) return 'Nothing better than the preset was found: the policy file is the preset.';
+  const own = `preset ${preset} with ${counted(settings, 'setting')} of its own`;
+  return `Nothing better than the scenario's policy was found: the policy file is that one, ${own}.`;
+}
+
+function sensitivityText({ sensitivity, objective, base }: TuneResult): string {
   if (!sensitivity) return '';
-  if (sensitivity.length === 0)
-    return 'Nothing better than the preset was found: the policy file is the preset.';
-  const rows = sensitivity.map(({ setting, base, tuned, worth, constraints_hold_without: holds }) => [
+  if (sensitivity.length === 0) return unchangedText(base);
+  const rows = sensitivity.map(({ setting, base: before, tuned, worth, constraints_hold_without: holds }) => [
     setting,
-    String(base),
+    String(before),
     String(tuned),
     `${worth === null ? 'fails' : formatShare(worth)}${holds ? '' : ', breaks a constraint'}`,
   ]);

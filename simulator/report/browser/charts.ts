@@ -10,6 +10,7 @@ interface Chart {
   id: string;
   axis: string;
   lines: Line[];
+  untilS?: number;
 }
 interface Data {
   charts: Chart[];
@@ -19,6 +20,8 @@ interface Data {
 const Plot = (globalThis as unknown as { uPlot: typeof UPlot }).uPlot;
 const data = JSON.parse(document.getElementById('data')!.textContent!) as Data;
 const drawn: UPlot[] = [];
+/** In the legend while the pointer is nowhere in the chart. */
+const NOTHING = '\u2013';
 
 function color(name: string): string {
   return getComputedStyle(document.documentElement).getPropertyValue(name).trim();
@@ -50,7 +53,7 @@ function axis(label: string, isLog: boolean, size?: number): UPlot.Axis {
   };
 }
 
-function draw({ id, axis: label, lines }: Chart): void {
+function draw({ id, axis: label, lines, untilS }: Chart): void {
   const place = document.getElementById(`chart-${id}`)!;
   const isLog = id === 'latency';
   const unit = isLog ? 'ms' : 's';
@@ -60,7 +63,7 @@ function draw({ id, axis: label, lines }: Chart): void {
     width: place.clientWidth,
     height: 250,
     scales: {
-      x: { time: false, distr: isLog ? 3 : 1 },
+      x: { time: false, distr: isLog ? 3 : 1, ...(untilS ? { range: [0, untilS] } : {}) },
       y: isLog
         ? { distr: 3 }
         : { range: (_plot, _min, max) => [0, id === 'busy' ? 100 : Math.max(max * 1.05, 1e-9)] },
@@ -69,7 +72,7 @@ function draw({ id, axis: label, lines }: Chart): void {
     series: [
       {
         label: time,
-        value: (_plot, value: number | null) => (value === null ? '' : `${tick(value)} ${unit}`),
+        value: (_plot, value: number | null) => (value === null ? NOTHING : `${tick(value)} ${unit}`),
       },
       ...lines.map(({ pipeline }) => ({
         label: pipeline,
@@ -78,7 +81,7 @@ function draw({ id, axis: label, lines }: Chart): void {
         dash: data.dashes[pipeline]!,
         spanGaps: true,
         points: { show: false },
-        value: (_plot: UPlot, value: number | null) => (value === null ? '' : tick(value)),
+        value: (_plot: UPlot, value: number | null) => (value === null ? NOTHING : tick(value)),
       })),
     ],
   };

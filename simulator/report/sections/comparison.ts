@@ -33,12 +33,15 @@ interface Measure {
   mark?(result: PipelineResult): number;
 }
 
+const secondsText = (seconds: number): string =>
+  Number.isFinite(seconds) ? `${formatFigure(seconds)} s` : '-';
+
 const MEASURES: readonly Measure[] = [
   {
     title: 'Epoch time',
     unit: 's, mean of the epochs; less is better; the line is the bound',
     of: epochSeconds,
-    shown: (seconds) => `${formatFigure(seconds)} s`,
+    shown: secondsText,
     mark: ({ bound }) => bound.epoch_s,
   },
   { title: 'Rate', unit: 'samples/s; more is better', of: (r) => r.samples_per_s, shown: formatFigure },
@@ -46,13 +49,13 @@ const MEASURES: readonly Measure[] = [
     title: 'Host CPU',
     unit: 'core-seconds of the whole run; less is better',
     of: (r) => r.host_cpu_s,
-    shown: (seconds) => `${formatFigure(seconds)} s`,
+    shown: secondsText,
   },
   {
     title: 'DPU CPU',
     unit: 'core-seconds of the whole run, on cores of the DPU',
     of: (r) => r.dpu_cpu_s,
-    shown: (seconds) => `${formatFigure(seconds)} s`,
+    shown: secondsText,
   },
 ];
 
@@ -63,11 +66,14 @@ export function comparisonBars(results: readonly PipelineResult[]): Html {
 
 function panel({ title, unit, of, shown, mark }: Measure, results: readonly PipelineResult[]): Html {
   const values = results.map((result) => finite(of(result)));
-  const most = Math.max(...values, ...(mark ? results.map(mark) : []), Number.MIN_VALUE);
+  // A run that ended early has no bound.
+  const marks = results.map((result) => (mark && !result.failed ? mark(result) : null));
+  const most = Math.max(...values, ...marks.map((value) => value ?? 0), Number.MIN_VALUE);
   const percent = (value: number): string => ((value / most) * 100).toFixed(2);
   return html`<figure class="panel"><figcaption><b>${title}</b> (${unit})</figcaption>
 ${results.map((result, i) => {
-  const line = mark ? html`<i class="mark" style="left:${percent(mark(result))}%"></i>` : html``;
+  const at = marks[i]!;
+  const line = at === null ? html`` : html`<i class="mark" style="left:${percent(at)}%"></i>`;
   return html`<div class="row"><span class="name">${result.pipeline}</span><span class="track"><i class="bar p-${result.pipeline}" style="width:${percent(values[i]!)}%"></i>${line}</span><span class="value">${shown(of(result))}</span></div>\n`;
 })}</figure>`;
 }
@@ -93,17 +99,17 @@ export function comparisonTable(results: readonly PipelineResult[]): Html {
   ];
   const rows = results.map((r) => [
     r.failed ? `${r.pipeline} (ended early)` : r.pipeline,
-    `${formatFigure(epochSeconds(r))} s`,
+    secondsText(epochSeconds(r)),
     formatFigure(r.samples_per_s),
     formatShare(r.gpu_busy_share),
-    `${formatFigure(r.host_cpu_s)} s`,
-    `${formatFigure(r.dpu_cpu_s)} s`,
+    secondsText(r.host_cpu_s),
+    secondsText(r.dpu_cpu_s),
     formatDecimalBytes(r.host_bytes_copied),
     formatCount(r.requests + r.head_requests),
     formatCount(r.retries),
     formatCount(r.hedges),
     formatMemory(r.memory_peak_bytes),
-    r.failed ? '-' : `${formatFigure(r.bound.epoch_s)} s`,
+    r.failed ? '-' : secondsText(r.bound.epoch_s),
     r.failed ? '-' : r.bound.by,
     formatChange(aboveBound(r)),
   ]);

@@ -10,7 +10,8 @@ function partsOf(result: PipelineResult, gpus: number): { name: string; seconds:
   const stalledS = STALL_NAMES.reduce((sum, name) => sum + result.stall_s[name], 0);
   const busyS =
     result.gpu_busy_share < 1 ? (stalledS * result.gpu_busy_share) / (1 - result.gpu_busy_share) : 0;
-  const computeS = stalledS > 0 ? busyS : result.epoch_s.reduce((a, b) => a + b, 0) * gpus;
+  const runS = result.failed?.at_s ?? result.epoch_s.reduce((a, b) => a + b, 0);
+  const computeS = stalledS > 0 ? busyS : runS * gpus;
   return [
     { name: 'compute', seconds: computeS / gpus },
     ...STALL_NAMES.map((name) => ({ name, seconds: result.stall_s[name] / gpus })),
