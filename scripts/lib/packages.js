@@ -7,7 +7,8 @@ import { run } from './run.js';
 function wantedHere(entry) {
   const fits = (list, value) => !list || list.includes(value);
   if (!fits(entry.os, process.platform) || !fits(entry.cpu, process.arch)) return false;
-  // glibc or musl is npm's to tell: such a package may be absent.
+  // What only another platform's package asks for may be absent; so may what is for glibc or musl: that is npm's to tell.
+  if (entry.optional && !entry.os && !entry.cpu) return false;
   return !entry.libc;
 }
 
