@@ -168,3 +168,57 @@ fn no_connection(why: &str) -> Verdict {
         what: format!("no connection: {why}"),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::net::TcpListener;
+    use std::sync::Arc;
+    use std::time::Duration;
+
+    use os2g_wire::Class;
+    use tokio::sync::Semaphore;
+
+    use super::Dialer;
+    use crate::resolve::Resolver;
+
+    /// An address where nothing listens.
+    fn dead() -> std::net::SocketAddr {
+        TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap()
+    }
+
+    #[test]
+    fn a_dead_address_is_passed_over_and_all_dead_are_named() {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .unwrap();
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let alive = listener.local_addr().unwrap();
+        let dialer = |addresses: Vec<std::net::SocketAddr>| Dialer {
+            tls: None,
+            proxy: None,
+            store: "store:80".to_owned(),
+            resolver: Resolver::knowing(addresses),
+            permits: Arc::new(Semaphore::new(2)),
+            max: 2,
+            connect_limit: Duration::from_secs(60),
+        };
+        let some = dialer(vec![dead(), alive, dead()]);
+        for _ in 0..3 {
+            let conn = runtime.block_on(some.dial(|| {}));
+            assert!(
+                conn.is_ok_and(|_| some.sockets() == 1),
+                "whichever address comes first"
+            );
+            listener.accept().unwrap();
+        }
+        assert_eq!(some.sockets(), 0);
+        let (one, other) = (dead(), dead());
+        let verdict = runtime
+            .block_on(dialer(vec![one, other]).dial(|| {}))
+            .err()
+            .unwrap();
+        let what = format!("no connection: connect ECONNREFUSED {one}, connect ECONNREFUSED {other}");
+        assert_eq!((verdict.class, verdict.what), (Class::Connect, what));
+    }
+}

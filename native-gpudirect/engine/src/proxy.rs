@@ -157,7 +157,8 @@ mod tests {
 
     #[test]
     fn urls() {
-        let rows: [(&str, Result<(&str, u16, Option<&str>), &str>); 11] = [
+        type Parsed = Result<(&'static str, u16, Option<&'static str>), &'static str>;
+        let rows: [(&str, Parsed); 11] = [
             ("http://proxy:3128", Ok(("proxy", 3128, None))),
             ("proxy:3128/", Ok(("proxy", 3128, None))),
             ("HTTP://proxy", Ok(("proxy", 1080, None))),

@@ -75,3 +75,13 @@ impl Resolver {
         Some(turned)
     }
 }
+
+#[cfg(test)]
+impl Resolver {
+    pub fn knowing(addresses: Vec<SocketAddr>) -> Resolver {
+        Resolver {
+            known: Mutex::new(Some((Instant::now(), addresses))),
+            ..Resolver::new("store.invalid", 80)
+        }
+    }
+}

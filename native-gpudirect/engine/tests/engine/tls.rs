@@ -1,0 +1,196 @@
+//! TLS with a private authority.
+
+use std::io::Read as _;
+
+use crate::kit::{
+    Authority, Connection, Driver, ETAG, Object, Request, Store, body_of, object_answer, options_for, until,
+};
+use os2g_engine::{Engine, EngineOptions, ObjectTable, StartError};
+
+const LENGTH: usize = 300_000;
+
+fn objects() -> [Object; 1] {
+    [Object {
+        key: "k",
+        size: LENGTH as u64,
+        etag: Some(ETAG),
+    }]
+}
+
+fn answer_right(request: &Request, connection: &mut dyn Connection) {
+    let _ = connection.write_all(&object_answer(request, &body_of(LENGTH), ETAG));
+    let _ = connection.flush();
+}
+
+fn store(authority: &Authority, names: &[&str]) -> Store {
+    Store::start_at("127.0.0.1:0", authority.server(names), answer_right)
+}
+
+fn options(store: &Store, ca_pem: Option<String>) -> EngineOptions {
+    let mut options = options_for(store.address);
+    (options.tls, options.ca_pem) = (true, ca_pem);
+    options
+}
+
+#[test]
+fn trusted_when_the_authority_is_given_refused_when_not() {
+    let authority = Authority::new();
+    let other = Authority::new();
+    let here = ["127.0.0.1", "localhost"];
+    let rows = [
+        (&here[..], "127.0.0.1", authority.pem(), "fetched", ""),
+        (&here[1..], "localhost", authority.pem(), "fetched", ""),
+        (
+            &here[..],
+            "127.0.0.1",
+            other.pem() + &authority.pem(),
+            "fetched",
+            "",
+        ),
+        (
+            &here[..],
+            "127.0.0.1",
+            other.pem(),
+            "tls",
+            "TLS failed: the store's certificate is signed by nobody that is trusted",
+        ),
+        (
+            &here[1..],
+            "127.0.0.1",
+            authority.pem(),
+            "tls",
+            "TLS failed: the store's certificate is for another host",
+        ),
+    ];
+    for (names, hostname, ca_pem, outcome, says) in rows {
+        let store = store(&authority, names);
+        let mut options = options(&store, Some(ca_pem));
+        options.hostname = hostname.to_owned();
+        let mut driver = Driver::start(options, &objects());
+        for (offset, length) in [(0, LENGTH), (1, 1), (777, 200_000)] {
+            let (got, target) = driver.get(0, offset as u64, length as u64);
+            assert_eq!(got.what, outcome, "{hostname}: {}", got.sentence());
+            assert!(got.sentence().starts_with(says), "{}", got.sentence());
+            assert!(outcome != "fetched" || target == body_of(LENGTH)[offset..offset + length]);
+        }
+        if outcome == "fetched" {
+            assert_eq!(store.connections(), 1);
+            store.hang_up();
+        }
+        until("no socket", || driver.engine.sockets() == 0);
+    }
+}
+
+#[test]
+fn without_a_bundle_the_systems_authorities_count_and_not_this_one() {
+    let store = store(&Authority::new(), &["127.0.0.1"]);
+    let options = options(&store, None);
+    if matches!(try_start(options.clone()), Err(StartError::Certificates(_))) {
+        return; // this system trusts nobody, and that was an error
+    }
+    let mut driver = Driver::start(options, &objects());
+    assert_eq!(driver.outcome(0, 0, 10), "tls");
+}
+
+#[test]
+fn a_port_that_speaks_http_and_one_that_hangs_up() {
+    let authority = Authority::new();
+    let plain = Store::start_at(
+        "127.0.0.1:0",
+        |mut tcp| {
+            let _ = tcp.read(&mut [0; 512]);
+            let _ =
+                std::io::Write::write_all(&mut tcp, b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n");
+            Some(Box::new(tcp))
+        },
+        |_, _| {},
+    );
+    let mut driver = Driver::start(options(&plain, Some(authority.pem())), &objects());
+    let (got, _) = driver.get(0, 0, 10);
+    assert_eq!(
+        (got.what, got.sentence().as_str()),
+        ("tls", "TLS failed: this port speaks http, not https")
+    );
+
+    let silent = Store::start_at("127.0.0.1:0", |_| None, |_, _| {});
+    let mut driver = Driver::start(options(&silent, Some(authority.pem())), &objects());
+    let (got, _) = driver.get(0, 0, 10);
+    assert_eq!(got.what, "connect", "{}", got.sentence());
+}
+
+#[test]
+fn a_cut_within_tls_is_a_reset() {
+    let authority = Authority::new();
+    let store = Store::start_at(
+        "127.0.0.1:0",
+        authority.server(&["127.0.0.1"]),
+        |request, connection| {
+            let whole = object_answer(request, &body_of(LENGTH), ETAG);
+            let _ = connection.write_all(&whole[..LENGTH / 2]);
+            let _ = connection.flush();
+            connection.end();
+        },
+    );
+    let mut driver = Driver::start(options(&store, Some(authority.pem())), &objects());
+    let (got, _) = driver.get(0, 0, LENGTH as u64);
+    assert_eq!(got.what, "reset", "{}", got.sentence());
+}
+
+struct NoTable;
+
+impl ObjectTable for NoTable {
+    fn rows(&self) -> u64 {
+        0
+    }
+    fn key(&self, _row: u64) -> &[u8] {
+        b""
+    }
+    fn etag(&self, _row: u64) -> Option<&[u8]> {
+        None
+    }
+    fn object_size(&self, _row: u64) -> u64 {
+        0
+    }
+}
+
+fn try_start(options: EngineOptions) -> Result<Engine, StartError> {
+    Engine::start(options, std::sync::Arc::new(NoTable), Box::new(|| {}))
+}
+
+#[test]
+fn a_bundle_that_is_none_is_an_error_at_the_start() {
+    let store = Store::start(|_, _| {});
+    let bad = "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n";
+    for pem in ["", "nonsense", bad, "-----BEGIN CERTIFICATE-----\n***\n"] {
+        let started = try_start(options(&store, Some(pem.to_owned())));
+        assert!(matches!(started, Err(StartError::Certificates(_))), "{pem:?}");
+    }
+}
+
+#[test]
+fn options_that_cannot_be_are_errors_at_the_start() {
+    let store = Store::start(|_, _| {});
+    let given = options_for(store.address);
+    let rows: [(&str, fn(&mut EngineOptions)); 5] = [
+        ("threads", |options| options.threads = 0),
+        ("max_connections", |options| options.max_connections = 0),
+        ("limits", |options| {
+            options.limits.idle = std::time::Duration::ZERO
+        }),
+        ("store", |options| options.host = "a b".to_owned()),
+        ("proxy", |options| {
+            options.proxy = Some(os2g_engine::Proxy {
+                url: "socks5://x:1".into(),
+                no_proxy: String::new(),
+            })
+        }),
+    ];
+    for (wanted, change) in rows {
+        let mut options = given.clone();
+        change(&mut options);
+        match try_start(options) {
+            Err(StartError::Option(name, _)) => assert_eq!(name, wanted),
+            other => panic!("{wanted}: {:?}", other.err()),
+        }
+    }
+}
