@@ -3,7 +3,8 @@
 use std::io::Read as _;
 
 use crate::kit::{
-    Authority, Connection, Driver, ETAG, Object, Request, Store, body_of, object_answer, options_for, until,
+    Authority, Connection, Driver, ETAG, Object, Request, Store, body_of, object_answer, options_for,
+    self_signed, until,
 };
 use os2g_engine::{Engine, EngineOptions, ObjectTable, StartError};
 
@@ -78,6 +79,42 @@ fn trusted_when_the_authority_is_given_refused_when_not() {
             store.hang_up();
         }
         until("no socket", || driver.engine.sockets() == 0);
+    }
+}
+
+/// What `openssl req -x509` makes, given as the bundle: trusted as it is, its name and dates looked at all the same.
+#[test]
+fn a_certificate_that_itself_stands_in_the_bundle() {
+    let now = (2020, 2120);
+    type Row = (&'static str, bool, (i32, i32), &'static str, &'static str);
+    let rows: [Row; 7] = [
+        ("127.0.0.1", true, now, "fetched", ""),
+        ("127.0.0.1", false, now, "fetched", ""),
+        ("localhost", true, now, "tls", "is for another host"),
+        ("localhost", false, now, "tls", "is for another host"),
+        ("127.0.0.1", true, (2020, 2021), "tls", "has expired"),
+        ("127.0.0.1", false, (2020, 2021), "tls", "has expired"),
+        ("127.0.0.1", true, (2119, 2120), "tls", "is not valid yet"),
+    ];
+    for (name, is_ca, years, outcome, says) in rows {
+        let (pem, server) = self_signed(&[name], is_ca, years);
+        let store = Store::start_at("127.0.0.1:0", server, answer_right);
+        let mut driver = Driver::start(options(&store, Some(pem)), &objects());
+        let (got, _) = driver.get(0, 0, 1000);
+        assert_eq!(got.what, outcome, "{name} {is_ca} {years:?}: {}", got.sentence());
+        assert!(
+            got.sentence().contains(says),
+            "{name} {is_ca} {years:?}: {}",
+            got.sentence()
+        );
+
+        let other = self_signed(&[name], is_ca, now).0;
+        let mut driver = Driver::start(options(&store, Some(other)), &objects());
+        assert_eq!(
+            driver.outcome(0, 0, 1000),
+            "tls",
+            "another of the same name is not the one"
+        );
     }
 }
 
@@ -171,7 +208,8 @@ fn a_bundle_that_is_none_is_an_error_at_the_start() {
 fn options_that_cannot_be_are_errors_at_the_start() {
     let store = Store::start(|_, _| {});
     let given = options_for(store.address);
-    let rows: [(&str, fn(&mut EngineOptions)); 5] = [
+    type Change = fn(&mut EngineOptions);
+    let rows: [(&str, Change); 5] = [
         ("threads", |options| options.threads = 0),
         ("max_connections", |options| options.max_connections = 0),
         ("limits", |options| {

@@ -37,6 +37,14 @@ impl Memory {
         unsafe { std::ptr::write_bytes(self.start().add(at), GUARD, len) };
     }
 
+    /// Nothing was written from `at` on.
+    pub fn check_guard_behind(&self, at: usize, len: usize) {
+        assert!(
+            self.read(at, len).iter().all(|&byte| byte == GUARD),
+            "written behind the slot"
+        );
+    }
+
     /// Nothing was written before `at`, nor in the 4 KiB from `at + len` on.
     pub fn check_guards(&self, at: usize, len: usize) {
         let start = at.saturating_sub(4096);

@@ -7,7 +7,6 @@ use std::thread::JoinHandle;
 /// A request as its bytes came.
 #[derive(Clone, Debug)]
 pub struct Request {
-    pub method: String,
     /// The target of the request line, untouched.
     pub target: String,
     /// Names in lower case.
@@ -178,10 +177,9 @@ impl AsConnection for dyn Stream + '_ {
 fn parse(head: &str, on_connection: usize, number: usize) -> Request {
     let mut lines = head.split("\r\n");
     let mut first = lines.next().unwrap_or_default().split(' ');
-    let (method, target) = (first.next().unwrap_or_default(), first.next().unwrap_or_default());
+    let target = first.nth(1).unwrap_or_default();
     let headers = lines.filter_map(|line| line.split_once(':'));
     Request {
-        method: method.to_owned(),
         target: target.to_owned(),
         headers: headers
             .map(|(name, value)| (name.to_lowercase(), value.trim().to_owned()))
