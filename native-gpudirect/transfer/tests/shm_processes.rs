@@ -12,7 +12,7 @@ mod common;
 use std::sync::Arc;
 
 use common::segments::{memfd, read, write};
-use common::{Peer, hear, pattern, role, shared_files, tell};
+use common::{Peer, hear, left_behind, pattern, role, shared_files, tell};
 use os2g_transfer::{Backend, Description, Kind, Memory, Purpose, Segment, SegmentOptions, Shm};
 
 const MIB: usize = 1 << 20;
@@ -72,7 +72,7 @@ fn a_killed_trainer_is_noticed_and_leaves_nothing() {
     shm.lose(handle).unwrap();
     assert_eq!(shm.segment(handle).unwrap_err().kind, Kind::PeerGone);
     shm.unregister(handle).unwrap();
-    assert_eq!(shared_files(), before, "something was left in /dev/shm");
+    assert_eq!(left_behind(&before), Vec::<String>::new(), "left in /dev/shm");
     assert_eq!(
         Arc::strong_count(&segment),
         1,
@@ -108,7 +108,7 @@ fn a_killed_feeder_is_noticed_and_leaves_nothing() {
     assert_eq!(common::descriptors(peer.child.id(), "/memfd:os2g"), 0);
     assert_eq!(peer.control.receive().unwrap_err().kind, Kind::PeerGone);
     assert_eq!(read(&segment, 0, MIB), pattern(4, MIB));
-    assert_eq!(shared_files(), before, "something was left in /dev/shm");
+    assert_eq!(left_behind(&before), Vec::<String>::new(), "left in /dev/shm");
 }
 
 /// A trainer that says more than it gives, or gives memory that it could take away again.

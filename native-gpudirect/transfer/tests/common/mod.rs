@@ -160,11 +160,19 @@ pub fn mappings(pid: u32, part: &str) -> usize {
         .count()
 }
 
-/// Files of ours in /dev/shm: none, ever, as memfds have no name there.
+/// Files in /dev/shm that bear our name. A test makes none, ever, as memfds have no name there; another program on the
+/// machine may well have some.
 pub fn shared_files() -> Vec<String> {
     let folder = std::fs::read_dir("/dev/shm").unwrap();
     let names = folder.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
     let mut names: Vec<String> = names.filter(|name| name.contains("os2g")).collect();
     names.sort();
+    names
+}
+
+/// What came to be in /dev/shm since `before` was taken, and is still there.
+pub fn left_behind(before: &[String]) -> Vec<String> {
+    let mut names = shared_files();
+    names.retain(|name| !before.contains(name));
     names
 }
