@@ -54,6 +54,8 @@ class NativeEngine implements GetEngine {
   #isArmed = false;
   #wakeSoon: NodeJS.Immediate | null = null;
   #closing: Promise<void> | null = null;
+  /** As they stood when the engine was closed; null while it is open. */
+  #lastChecksums: { checked: number; unchecked: number } | null = null;
   #running = 0;
   /** The engine's own threads do not: only while something runs does the process stay. */
   readonly #keepsAlive = setInterval(() => {}, 2 ** 31 - 1).unref();
@@ -78,8 +80,7 @@ class NativeEngine implements GetEngine {
   }
 
   get checksums(): { checked: number; unchecked: number } {
-    const [checked = 0, unchecked = 0] = this.#handle.checksums();
-    return { checked, unchecked };
+    return this.#lastChecksums ?? this.#countChecksums();
   }
 
   get sockets(): number {
@@ -149,8 +150,14 @@ class NativeEngine implements GetEngine {
     this.#own.clear();
     this.#pending = 0;
     clearInterval(this.#keepsAlive);
+    this.#lastChecksums = this.#countChecksums();
     await this.#handle.close();
     this.#regions.clear();
+  }
+
+  #countChecksums(): { checked: number; unchecked: number } {
+    const [checked = 0, unchecked = 0] = this.#handle.checksums();
+    return { checked, unchecked };
   }
 
   // ---- requests -----------------------------------------------------------------------------------

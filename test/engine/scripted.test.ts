@@ -62,6 +62,23 @@ async function withObject(
   }
 }
 
+test('bodies with and without a checksum are counted, and the counts outlive the engine', async () => {
+  const counted: { checked: number; unchecked: number }[] = [];
+  for (const checksums of [{ crc32: sums.crc32 }, {}]) {
+    await withObject({ checksums }, [], { verify: 'checksum' }, async (driver) => {
+      await driver.get(0, 0, BODY.length);
+      counted.push({ ...driver.engine.checksums });
+      await driver.engine.close();
+      counted.push({ ...driver.engine.checksums });
+    });
+  }
+  const [one, other] = [
+    { checked: 1, unchecked: 0 },
+    { checked: 0, unchecked: 1 },
+  ];
+  assert.equal(counted, [one, one, other, other]);
+});
+
 // Checksums of whole objects: always looked at, asked for with verify checksum only.
 for (const algorithm of Object.keys(sums) as (keyof typeof sums)[]) {
   test(`checksum ${algorithm}: right, wrong, composite, of a range`, async () => {
