@@ -119,6 +119,7 @@ fn the_failure_behind_a_cancel_is_kept_and_forgotten_with_the_next_attempt() {
     driver.engine.submit(&records);
     let first = driver.ended(1)[0].clone();
     assert_eq!(first.what, "throttled");
+    until("the request that hangs", || store.requests().len() == 2);
     driver.cancel(5, 3 - first.attempt);
     assert_eq!(driver.ended(2)[1].what, "cancelled");
     assert_eq!(driver.engine.failure(5).unwrap().class, Class::Throttled);
