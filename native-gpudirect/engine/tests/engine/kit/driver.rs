@@ -131,10 +131,15 @@ pub struct Driver {
 
 impl Driver {
     pub fn start(options: EngineOptions, objects: &[Object]) -> Driver {
+        Driver::over(options, Arc::new(Table(objects.to_vec())))
+    }
+
+    /// With a table of the test's own.
+    pub fn over(options: EngineOptions, table: Arc<dyn ObjectTable>) -> Driver {
         let bell: Arc<Bell> = Arc::default();
         let its = Arc::clone(&bell);
         let wake = move || its.ring();
-        let engine = Engine::start(options, Arc::new(Table(objects.to_vec())), Box::new(wake)).unwrap();
+        let engine = Engine::start(options, table, Box::new(wake)).unwrap();
         engine.set_credentials(Some(credentials()));
         let memory = Arc::new(Memory::new(MEMORY_BYTES));
         // SAFETY: the memory lives as long as what is handed over with it, and is read where no attempt runs only.
