@@ -162,7 +162,7 @@ impl Drop for Attempt {
                 limit,
                 format!("{} ({bytes} bytes had come)", limit_meaning(limit)),
             ),
-            None => Failure::new(Class::Internal, "the attempt's task has ended early"),
+            None => Failure::new(Class::Internal, "the I/O thread of this request has ended"),
         };
         self.worker.push_failure(self.id, self.attempt, failure, bytes);
     }

@@ -171,19 +171,24 @@ fn no_connection(why: &str) -> Verdict {
 
 #[cfg(test)]
 mod tests {
-    use std::net::TcpListener;
+    use std::net::{SocketAddr, TcpListener};
     use std::sync::Arc;
     use std::time::Duration;
 
     use os2g_wire::Class;
+    use socket2::{Domain, Socket, Type};
     use tokio::sync::Semaphore;
 
     use super::Dialer;
     use crate::resolve::Resolver;
 
-    /// An address where nothing listens.
-    fn dead() -> std::net::SocketAddr {
-        TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap()
+    /// An address that refuses: bound, so that nobody else gets it, and not listened at.
+    fn dead() -> (Socket, SocketAddr) {
+        let socket = Socket::new(Domain::IPV4, Type::STREAM, None).unwrap();
+        let any: SocketAddr = "127.0.0.1:0".parse().unwrap();
+        socket.bind(&any.into()).unwrap();
+        let address = socket.local_addr().unwrap().as_socket().unwrap();
+        (socket, address)
     }
 
     #[test]
@@ -194,7 +199,7 @@ mod tests {
             .unwrap();
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let alive = listener.local_addr().unwrap();
-        let dialer = |addresses: Vec<std::net::SocketAddr>| Dialer {
+        let dialer = |addresses: Vec<SocketAddr>| Dialer {
             tls: None,
             proxy: None,
             store: "store:80".to_owned(),
@@ -203,7 +208,8 @@ mod tests {
             max: 2,
             connect_limit: Duration::from_secs(60),
         };
-        let some = dialer(vec![dead(), alive, dead()]);
+        let ((_held, one), (_held_too, other)) = (dead(), dead());
+        let some = dialer(vec![one, alive, other]);
         for _ in 0..3 {
             let conn = runtime.block_on(some.dial(|| {}));
             assert!(
@@ -213,7 +219,6 @@ mod tests {
             listener.accept().unwrap();
         }
         assert_eq!(some.sockets(), 0);
-        let (one, other) = (dead(), dead());
         let verdict = runtime
             .block_on(dialer(vec![one, other]).dial(|| {}))
             .err()

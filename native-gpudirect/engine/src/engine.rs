@@ -1,14 +1,14 @@
 use std::any::Any;
+use std::io;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::thread::JoinHandle;
 
 use os2g_wire::{Credentials, RequestWriter};
-use tokio::runtime::{Builder, Runtime};
 
 use crate::completions::Completions;
 use crate::dial::Dialer;
 use crate::failure::Failure;
+use crate::io_thread::IoThread;
 use crate::options::{EngineOptions, StartError};
 use crate::records::{Completion, GET, Submission};
 use crate::regions::RegionId;
@@ -23,16 +23,11 @@ pub struct Engine {
     threads: Vec<IoThread>,
 }
 
-struct IoThread {
-    worker: Arc<Worker>,
-    handle: Option<JoinHandle<()>>,
-}
-
 impl Engine {
     /// Starts the I/O threads.
     ///
     /// `wake` is called from an I/O thread, once for each [`Engine::arm`] that returned false, when completions wait. It must
-    /// not wait for the engine.
+    /// not wait for the engine. A panic in it costs that one wake-up and becomes a notice.
     ///
     /// # Errors
     /// An option that cannot be, certificates that cannot be read, or no thread from the system.
@@ -40,6 +35,16 @@ impl Engine {
         options: EngineOptions,
         table: Arc<dyn ObjectTable>,
         wake: Box<dyn Fn() + Send + Sync>,
+    ) -> Result<Engine, StartError> {
+        Engine::start_on(options, table, wake, IoThread::start)
+    }
+
+    /// As [`Engine::start`]; `thread` starts the thread of a worker.
+    pub(crate) fn start_on(
+        options: EngineOptions,
+        table: Arc<dyn ObjectTable>,
+        wake: Box<dyn Fn() + Send + Sync>,
+        thread: impl Fn(Arc<Worker>) -> io::Result<IoThread>,
     ) -> Result<Engine, StartError> {
         check(&options)?;
         let dialer = Dialer::new(&options)?;
@@ -49,27 +54,14 @@ impl Engine {
             threads: Vec::new(),
         };
         for index in 0..engine.shared.options.threads {
-            let thread = engine.start_thread(index)?;
-            engine.threads.push(thread);
+            let writer = RequestWriter::new(engine.shared.target());
+            let writer = writer.map_err(|verdict| StartError::Option("store", verdict.what))?;
+            let worker = Worker::new(Arc::clone(&engine.shared), index, writer);
+            engine
+                .threads
+                .push(thread(Arc::new(worker)).map_err(StartError::System)?);
         }
         Ok(engine)
-    }
-
-    fn start_thread(&self, index: usize) -> Result<IoThread, StartError> {
-        let writer = RequestWriter::new(self.shared.target());
-        let writer = writer.map_err(|verdict| StartError::Option("store", verdict.what))?;
-        let worker = Arc::new(Worker::new(Arc::clone(&self.shared), index, writer));
-        let runtime = Builder::new_current_thread().enable_io().enable_time().build();
-        let runtime = runtime.map_err(StartError::System)?;
-        let its = Arc::clone(&worker);
-        let thread = std::thread::Builder::new().name(format!("os2g-io-{index}"));
-        let handle = thread
-            .spawn(move || run(runtime, its))
-            .map_err(StartError::System)?;
-        Ok(IoThread {
-            worker,
-            handle: Some(handle),
-        })
     }
 
     /// Registers memory where bodies land. `keep` is dropped by [`Engine::close`], on the thread that calls it, after the last
@@ -85,7 +77,7 @@ impl Engine {
     }
 
     /// Hands over work. Each GET ends in one [`crate::FETCHED`] or [`crate::FAILED`]; a record that cannot be done ends so at
-    /// once. All attempts of a request are the same thread's.
+    /// once, and so does all that is a thread's which has panicked. All attempts of a request are the same thread's.
     pub fn submit(&self, records: &[Submission]) {
         let begun = records
             .iter()
@@ -157,21 +149,10 @@ impl Drop for Engine {
             thread.worker.close();
         }
         for thread in &mut self.threads {
-            if let Some(handle) = thread.handle.take() {
-                // A panic of the thread has been told already; its attempts ended with it.
-                let _ = handle.join();
-            }
+            thread.join();
         }
         self.shared.regions.clear();
     }
-}
-
-/// An I/O thread from its start to its end.
-fn run(runtime: Runtime, worker: Arc<Worker>) {
-    runtime.block_on(Arc::clone(&worker).run());
-    worker.pool().close();
-    // A name look-up in another thread is not waited for; it touches nothing of ours.
-    runtime.shutdown_background();
 }
 
 fn check(options: &EngineOptions) -> Result<(), StartError> {

@@ -12,6 +12,7 @@ use crate::conn::Conn;
 use crate::exchange::{Answer, exchange};
 use crate::failure::Failure;
 use crate::options::Verify;
+use crate::panics::caught_while;
 use crate::records::Submission;
 use crate::regions::Slot;
 use crate::shared::{Shared, Signing};
@@ -109,10 +110,14 @@ fn known_etag(shared: &Shared, row: u64) -> Option<&[u8]> {
 pub(crate) async fn run(attempt: Attempt, worker: Arc<Worker>, mut wanted: Wanted) {
     let mut if_match = worker.shared.takes_if_match();
     loop {
-        match run_once(&attempt, &worker, &mut wanted, if_match).await {
-            Ok(None) => return attempt.succeed(),
-            Ok(Some(failure)) => return attempt.fail(*failure),
-            Err(AskWithoutIfMatch) => if_match = false,
+        match caught_while(run_once(&attempt, &worker, &mut wanted, if_match)).await {
+            Ok(Ok(None)) => return attempt.succeed(),
+            Ok(Ok(Some(failure))) => return attempt.fail(*failure),
+            Ok(Err(AskWithoutIfMatch)) => if_match = false,
+            Err(why) => {
+                let what = format!("a panic while the request ran: {why}");
+                return attempt.fail(Failure::new(Class::Internal, what));
+            }
         }
         attempt.progress.restart();
     }

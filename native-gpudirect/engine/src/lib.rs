@@ -18,7 +18,9 @@ mod exchange;
 mod failure;
 mod get;
 mod input;
+mod io_thread;
 mod options;
+mod panics;
 mod plain;
 mod pool;
 mod proxy;
@@ -28,6 +30,8 @@ mod resolve;
 mod shared;
 mod sync;
 mod table;
+#[cfg(test)]
+mod testing;
 mod tls;
 mod trusted_leaf;
 mod tunnel;

@@ -127,9 +127,17 @@ impl Shared {
         if self.refuses_if_match.swap(true, Ordering::Relaxed) {
             return;
         }
-        lock(&self.notices).push(format!(
+        self.notify_user(format!(
             "the store answers If-Match with status {status}: from now on ETags are compared when the answer comes"
         ));
+    }
+
+    /// Keeps what the user should know, once.
+    pub fn notify_user(&self, notice: String) {
+        let mut notices = lock(&self.notices);
+        if !notices.contains(&notice) {
+            notices.push(notice);
+        }
     }
 
     pub fn take_notices(&self) -> Vec<String> {

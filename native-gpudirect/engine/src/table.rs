@@ -1,5 +1,5 @@
 /// What the engine must know of each row of the manifest. It borrows from the columns for as long as a request runs, and
-/// copies none of them.
+/// copies none of them. A panic in it ends the request that asked, in a failure of class `internal`.
 pub trait ObjectTable: Send + Sync {
     /// How many rows there are. Does not change.
     fn rows(&self) -> u64;

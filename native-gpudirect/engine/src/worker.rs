@@ -1,5 +1,6 @@
-use std::collections::HashMap;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::collections::{HashMap, VecDeque};
+use std::future::Future;
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
 
 use os2g_wire::{Class, RequestWriter};
@@ -10,6 +11,7 @@ use crate::attempt::{Attempt, Progress, failed};
 use crate::deadlines::watch_deadlines;
 use crate::failure::Failure;
 use crate::get;
+use crate::panics::{caught, caught_while};
 use crate::pool::Pool;
 use crate::records::{CANCEL, Completion, GET, Submission};
 use crate::shared::{Shared, Signing};
@@ -35,10 +37,25 @@ pub(crate) struct Worker {
     pub running: Mutex<HashMap<(u32, u32), Running>>,
     /// An attempt runs, after none did.
     pub started: Notify,
-    inbox: Mutex<Vec<Job>>,
+    inbox: Mutex<Inbox>,
     called: Notify,
     pushed: Notify,
-    closing: AtomicBool,
+}
+
+#[derive(Default)]
+struct Inbox {
+    jobs: VecDeque<Job>,
+    closing: bool,
+    /// A part of the thread's work has panicked: what it said.
+    broken: Option<String>,
+}
+
+/// What an I/O thread is to do next.
+enum Next {
+    Take(Job),
+    Wait,
+    Close,
+    Break(String),
 }
 
 impl Worker {
@@ -52,7 +69,6 @@ impl Worker {
             inbox: Mutex::default(),
             called: Notify::new(),
             pushed: Notify::new(),
-            closing: AtomicBool::new(false),
         }
     }
 
@@ -64,29 +80,73 @@ impl Worker {
     pub fn hand_over(&self, jobs: impl Iterator<Item = Job>) {
         let mut jobs = jobs.peekable();
         if jobs.peek().is_some() {
-            lock(&self.inbox).extend(jobs);
+            lock(&self.inbox).jobs.extend(jobs);
             self.called.notify_one();
         }
     }
 
     /// Ends `run`, from any thread.
     pub fn close(&self) {
-        self.closing.store(true, Ordering::Release);
+        lock(&self.inbox).closing = true;
         self.called.notify_one();
     }
 
-    /// Does the thread's work until it is closed; what runs then is to be dropped with the runtime.
-    pub async fn run(self: Arc<Worker>) {
+    /// Does the thread's work until it is closed; what runs then is to be dropped with the runtime. An error says why it
+    /// cannot go on before that.
+    pub async fn run(self: Arc<Worker>) -> Result<(), String> {
         let worker = Arc::clone(&self);
-        tokio::spawn(async move { worker.pool().watch().await });
-        tokio::spawn(watch_deadlines(Arc::clone(&self)));
-        tokio::spawn(Arc::clone(&self).make_wakes());
-        let mut jobs = Vec::new();
-        while !self.closing.load(Ordering::Acquire) {
-            self.called.notified().await;
-            std::mem::swap(&mut *lock(&self.inbox), &mut jobs);
-            for job in jobs.drain(..) {
-                self.take(job);
+        self.spawn_part(async move { worker.pool().watch().await });
+        self.spawn_part(watch_deadlines(Arc::clone(&self)));
+        self.spawn_part(Arc::clone(&self).make_wakes());
+        loop {
+            match self.next() {
+                Next::Take(job) => self.take(job),
+                Next::Wait => self.called.notified().await,
+                Next::Close => return Ok(()),
+                Next::Break(why) => return Err(why),
+            }
+        }
+    }
+
+    /// Jobs are taken off one by one: those behind one that goes wrong are still there.
+    fn next(&self) -> Next {
+        let mut inbox = lock(&self.inbox);
+        if inbox.closing {
+            return Next::Close;
+        }
+        if let Some(why) = inbox.broken.take() {
+            return Next::Break(why);
+        }
+        inbox.jobs.pop_front().map_or(Next::Wait, Next::Take)
+    }
+
+    /// Runs what the thread cannot do without: where it panics, the thread breaks.
+    pub fn spawn_part(self: &Arc<Worker>, part: impl Future<Output = ()> + Send + 'static) {
+        let worker = Arc::clone(self);
+        tokio::spawn(async move {
+            if let Err(why) = caught_while(part).await {
+                lock(&worker.inbox).broken = Some(why);
+                worker.called.notify_one();
+            }
+        });
+    }
+
+    /// All that a thread still does after a panic of its own, until it is closed: each GET that comes ends at once, in a
+    /// failure that says so.
+    pub async fn refuse_all(&self, why: &str) {
+        let what = format!("an I/O thread of the engine has panicked: {why}");
+        self.shared
+            .notify_user(format!("{what}; its requests fail from now on"));
+        loop {
+            match self.next() {
+                Next::Take(job) if job.record.kind == CANCEL => {}
+                Next::Take(job) => self.refuse(job.record.id, job.record.attempt, what.clone()),
+                Next::Break(_) => {}
+                Next::Close => return,
+                Next::Wait => {
+                    self.flush();
+                    self.called.notified().await;
+                }
             }
         }
     }
@@ -111,9 +171,16 @@ impl Worker {
                 format!("attempt {attempt} of request {id} runs already"),
             );
         }
-        let wanted = match get::Wanted::of(job, &self.shared) {
-            Ok(wanted) => wanted,
-            Err(failure) => return self.push_failure(id, attempt, *failure, 0),
+        let wanted = match caught(|| get::Wanted::of(job, &self.shared)) {
+            Ok(Ok(wanted)) => wanted,
+            Ok(Err(failure)) => return self.push_failure(id, attempt, *failure, 0),
+            Err(why) => {
+                return self.refuse(
+                    id,
+                    attempt,
+                    format!("a panic while the request was prepared: {why}"),
+                );
+            }
         };
         let max = self.shared.options.max_connections;
         if self.shared.running.fetch_add(1, Ordering::AcqRel) >= max {
@@ -164,7 +231,15 @@ impl Worker {
     async fn make_wakes(self: Arc<Worker>) {
         loop {
             self.pushed.notified().await;
-            self.shared.completions.flush();
+            self.flush();
+        }
+    }
+
+    /// Makes the wake-up that was asked for. It is the caller's code: its panic is told, and costs that one wake-up.
+    fn flush(&self) {
+        if let Err(why) = caught(|| self.shared.completions.flush()) {
+            self.shared
+                .notify_user(format!("the wake-up has panicked: {why}"));
         }
     }
 }

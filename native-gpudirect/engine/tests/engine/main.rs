@@ -12,6 +12,7 @@ mod error_rows;
 mod framing_rows;
 mod kit;
 mod limits;
+mod panics;
 mod proxy;
 mod sockets;
 mod tls;

@@ -1,5 +1,9 @@
 //! Connections: cut anywhere, kept, closed while idle, refused.
 
+use std::net::SocketAddr;
+
+use socket2::{Domain, Socket, Type};
+
 use crate::kit::{Driver, ETAG, Object, Random, Store, answer, body_of, object_answer, options_for, until};
 
 const LENGTH: usize = 100_000;
@@ -112,12 +116,19 @@ fn idle_connections_that_the_store_closes_or_talks_on_are_dropped_at_once() {
     assert_eq!(driver.outcome(0, 0, LENGTH as u64), "fetched");
 }
 
+/// An address that refuses, and the socket that keeps it from being another test's: it is bound and does not listen.
+fn unheard_port() -> (Socket, SocketAddr) {
+    let socket = Socket::new(Domain::IPV4, Type::STREAM, None).unwrap();
+    let any: SocketAddr = "127.0.0.1:0".parse().unwrap();
+    socket.bind(&any.into()).unwrap();
+    let address = socket.local_addr().unwrap().as_socket().unwrap();
+    (socket, address)
+}
+
 #[test]
 fn nothing_listens() {
-    let address = right().address;
+    let (_held, address) = unheard_port();
     let mut driver = Driver::start(options_for(address), &objects());
-    // The store's thread may take one more connection before it sees that it is closed.
-    until("a refusal", || std::net::TcpStream::connect(address).is_err());
     let (got, _) = driver.get(0, 0, 1000);
     assert_eq!(got.what, "connect");
     assert_eq!(

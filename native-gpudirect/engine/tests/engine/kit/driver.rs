@@ -1,5 +1,5 @@
 use std::net::SocketAddr;
-use std::sync::{Arc, Condvar, Mutex};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use os2g_engine::*;
@@ -93,7 +93,31 @@ impl Outcome {
     }
 }
 
-type Bell = Arc<(Mutex<u64>, Condvar)>;
+/// Counts wake-ups. A test that panics while it looks must not take the I/O thread with it: a count has no half-made state.
+#[derive(Default)]
+struct Bell {
+    rung: Mutex<u64>,
+    rings: Condvar,
+}
+
+impl Bell {
+    fn count(&self) -> MutexGuard<'_, u64> {
+        self.rung.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn ring(&self) {
+        *self.count() += 1;
+        self.rings.notify_all();
+    }
+
+    /// Waits until it has rung after the given count; false where it did not in all that patience.
+    fn wait_after(&self, known: u64) -> bool {
+        let waited = self
+            .rings
+            .wait_timeout_while(self.count(), PATIENCE, |now| *now == known);
+        !waited.unwrap_or_else(PoisonError::into_inner).1.timed_out()
+    }
+}
 
 /// An engine with someone who drains it: ends are kept in the order they came.
 pub struct Driver {
@@ -102,18 +126,20 @@ pub struct Driver {
     pub first_bytes: usize,
     pub memory: Arc<Memory>,
     pub region: RegionId,
-    bell: Bell,
+    bell: Arc<Bell>,
 }
 
 impl Driver {
     pub fn start(options: EngineOptions, objects: &[Object]) -> Driver {
-        let bell: Bell = Arc::default();
+        Driver::over(options, Arc::new(Table(objects.to_vec())))
+    }
+
+    /// With a table of the test's own.
+    pub fn over(options: EngineOptions, table: Arc<dyn ObjectTable>) -> Driver {
+        let bell: Arc<Bell> = Arc::default();
         let its = Arc::clone(&bell);
-        let wake = move || {
-            *its.0.lock().unwrap() += 1;
-            its.1.notify_all();
-        };
-        let engine = Engine::start(options, Arc::new(Table(objects.to_vec())), Box::new(wake)).unwrap();
+        let wake = move || its.ring();
+        let engine = Engine::start(options, table, Box::new(wake)).unwrap();
         engine.set_credentials(Some(credentials()));
         let memory = Arc::new(Memory::new(MEMORY_BYTES));
         // SAFETY: the memory lives as long as what is handed over with it, and is read where no attempt runs only.
@@ -129,7 +155,7 @@ impl Driver {
     }
 
     pub fn wakes(&self) -> u64 {
-        *self.bell.0.lock().unwrap()
+        *self.bell.count()
     }
 
     pub fn get_record(
@@ -222,14 +248,8 @@ impl Driver {
     pub fn wait(&mut self) {
         let rung = self.wakes();
         if !self.engine.arm() {
-            let bell = self.bell.0.lock().unwrap();
-            let waited = self
-                .bell
-                .1
-                .wait_timeout_while(bell, PATIENCE, |now| *now == rung)
-                .unwrap();
             assert!(
-                !waited.1.timed_out(),
+                self.bell.wait_after(rung),
                 "no completion came; so far: {:?}",
                 self.outcomes.last()
             );

@@ -32,31 +32,32 @@ impl Memory {
 
     /// Makes the bytes guards again.
     pub fn reset(&self, at: usize, len: usize) {
+        self.fill(at, len, GUARD);
+    }
+
+    /// Sets bytes where no attempt runs.
+    pub fn fill(&self, at: usize, len: usize, byte: u8) {
         assert!(at + len <= self.len());
         // SAFETY: inside the memory, and no attempt runs there.
-        unsafe { std::ptr::write_bytes(self.start().add(at), GUARD, len) };
+        unsafe { std::ptr::write_bytes(self.start().add(at), byte, len) };
     }
 
-    /// Nothing was written from `at` on.
-    pub fn check_guard_behind(&self, at: usize, len: usize) {
-        assert!(
-            self.read(at, len).iter().all(|&byte| byte == GUARD),
-            "written behind the slot"
-        );
+    /// Whether bytes where no attempt runs are all this one.
+    pub fn is_all(&self, at: usize, len: usize, byte: u8) -> bool {
+        assert!(at + len <= self.len());
+        // SAFETY: inside the memory, and no attempt runs there.
+        let bytes = unsafe { std::slice::from_raw_parts(self.start().add(at), len) };
+        bytes.first().is_none_or(|first| *first == byte)
+            && bytes[len.min(1)..] == bytes[..len.saturating_sub(1)]
     }
 
-    /// Nothing was written before `at`, nor in the 4 KiB from `at + len` on.
+    /// Nothing was written in the 4 KiB before `at`, nor in the 4 KiB from `at + len` on.
     pub fn check_guards(&self, at: usize, len: usize) {
         let start = at.saturating_sub(4096);
         let end = (at + len + 4096).min(self.len());
+        assert!(self.is_all(start, at - start, GUARD), "written before the slot");
         assert!(
-            self.read(start, at - start).iter().all(|&byte| byte == GUARD),
-            "written before the slot"
-        );
-        assert!(
-            self.read(at + len, end - at - len)
-                .iter()
-                .all(|&byte| byte == GUARD),
+            self.is_all(at + len, end - at - len, GUARD),
             "written behind the slot"
         );
     }

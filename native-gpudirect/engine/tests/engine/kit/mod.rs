@@ -7,6 +7,7 @@ mod store;
 mod tls;
 
 pub use driver::{Driver, Object, SHORT, options_for};
+pub use memory::Memory;
 pub use random::Random;
 pub use store::{Connection, Request, Store, answer, error_xml, object_answer};
 pub use tls::{Authority, self_signed};
