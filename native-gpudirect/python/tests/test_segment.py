@@ -52,7 +52,8 @@ def lie(fd_size, seal):
     fd = os.memfd_create("lie", os.MFD_ALLOW_SEALING)
     os.ftruncate(fd, fd_size)
     if seal:
-        add_seals, all_of_size = 1033, 0x1 | 0x2 | 0x4  # F_ADD_SEALS; SEAL, SHRINK, GROW
+        # F_ADD_SEALS; SEAL, SHRINK and GROW
+        add_seals, all_of_size = 1033, 0x1 | 0x2 | 0x4
         fcntl.fcntl(fd, add_seals, all_of_size)
     rights = (socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [fd]))
     ours.sendmsg([message], [rights])
