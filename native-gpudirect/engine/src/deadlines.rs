@@ -14,9 +14,7 @@ const SHORTEST_TICK: Duration = Duration::from_millis(5);
 const LONGEST_TICK: Duration = Duration::from_millis(250);
 const TICKS_PER_LIMIT: u32 = 8;
 
-/// Ends attempts that are past a limit: one timer for all of them, set only while there are any. It looks twice, the second
-/// time after the sockets were read, so that a thread that did not run for longer than a limit does not take bytes that
-/// wait in the kernel for silence.
+/// Ends attempts that are past a limit: one timer for all of them, set only while there are any.
 pub(crate) async fn watch_deadlines(worker: Arc<Worker>) {
     let limits = worker.shared.options.limits;
     let tick = tick_of(&limits);
@@ -25,15 +23,21 @@ pub(crate) async fn watch_deadlines(worker: Arc<Worker>) {
             worker.started.notified().await;
         }
         sleep(tick).await;
-        if overdue(&worker, &limits).is_empty() {
-            continue;
-        }
-        // Once for the event queue to be asked, once for the tasks that it has woken.
-        yield_now().await;
-        yield_now().await;
-        for (id, attempt, limit) in overdue(&worker, &limits) {
-            worker.stop(id, attempt, limit);
-        }
+        stop_overdue(&worker, &limits).await;
+    }
+}
+
+/// Looks twice, the second time after the sockets were read, so that a thread that did not run for longer than a limit does
+/// not take bytes that wait in the kernel for silence.
+async fn stop_overdue(worker: &Worker, limits: &Limits) {
+    if overdue(worker, limits).is_empty() {
+        return;
+    }
+    // Once for the event queue to be asked, once for the tasks that it has woken.
+    yield_now().await;
+    yield_now().await;
+    for (id, attempt, limit) in overdue(worker, limits) {
+        worker.stop(id, attempt, limit);
     }
 }
 
@@ -59,3 +63,6 @@ fn overdue(worker: &Worker, limits: &Limits) -> Vec<(u32, u32, Class)> {
     });
     late.collect()
 }
+
+#[cfg(test)]
+mod tests;

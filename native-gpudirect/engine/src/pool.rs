@@ -16,8 +16,9 @@ const IDLE_KEPT: Duration = Duration::from_secs(15);
 
 /// The idle connections of one I/O thread. The one used last is used again first, so that those too many go idle and are
 /// closed. An idle connection that becomes readable is dead: the store closed it, or talks unasked.
-#[derive(Default)]
 pub(crate) struct Pool {
+    /// How long a connection may be idle.
+    kept: Duration,
     state: Mutex<State>,
     /// Connections to close for the sake of another thread's.
     to_evict: AtomicUsize,
@@ -33,7 +34,21 @@ struct State {
     timed: bool,
 }
 
+impl Default for Pool {
+    fn default() -> Pool {
+        Pool::keeping(IDLE_KEPT)
+    }
+}
+
 impl Pool {
+    fn keeping(kept: Duration) -> Pool {
+        Pool {
+            kept,
+            state: Mutex::default(),
+            to_evict: AtomicUsize::new(0),
+        }
+    }
+
     /// A connection that is open as far as can be told.
     pub fn take(&self) -> Option<Box<Conn>> {
         let mut cx = Context::from_waker(Waker::noop());
@@ -78,10 +93,10 @@ impl Pool {
         let mut timer = pin!(sleep_until(Instant::now()));
         poll_fn(|cx| {
             loop {
-                let Some(oldest) = self.sweep(cx) else {
+                let Some(oldest) = self.sweep(Instant::now(), cx) else {
                     return Poll::Pending;
                 };
-                timer.as_mut().reset(oldest + IDLE_KEPT);
+                timer.as_mut().reset(oldest + self.kept);
                 if timer.as_mut().poll(cx).is_pending() {
                     return Poll::<()>::Pending;
                 }
@@ -91,15 +106,14 @@ impl Pool {
     }
 
     /// Since when the oldest of those that stay is idle.
-    fn sweep(&self, cx: &mut Context<'_>) -> Option<Instant> {
+    fn sweep(&self, now: Instant, cx: &mut Context<'_>) -> Option<Instant> {
         let mut state = lock(&self.state);
         state.watcher = Some(cx.waker().clone());
-        let now = Instant::now();
         let mut to_evict = self.to_evict.swap(0, Ordering::Relaxed);
         state.idle.retain_mut(|(since, conn)| {
             let evicted = to_evict > 0;
             to_evict -= usize::from(evicted);
-            !evicted && now.duration_since(*since) < IDLE_KEPT && conn.poll_unfit(cx).is_pending()
+            !evicted && now.duration_since(*since) < self.kept && conn.poll_unfit(cx).is_pending()
         });
         self.to_evict.fetch_add(to_evict, Ordering::Relaxed);
         let oldest = state.idle.front().map(|(since, _)| *since);
@@ -107,3 +121,6 @@ impl Pool {
         oldest
     }
 }
+
+#[cfg(test)]
+mod tests;

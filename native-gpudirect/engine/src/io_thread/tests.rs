@@ -10,30 +10,11 @@ use os2g_wire::Class;
 use tokio::task::yield_now;
 
 use super::IoThread;
+use crate::RegionId;
 use crate::engine::Engine;
-use crate::records::{CANCEL, Completion, FAILED, GET, Submission};
-use crate::testing::{options_for, until};
+use crate::records::{CANCEL, Completion, FAILED, Submission};
+use crate::testing::{OneObject, SIZE, accept_request, begun_answer, get, options_for, until};
 use crate::worker::Worker;
-use crate::{ObjectTable, RegionId};
-
-const SIZE: usize = 1_000_000;
-
-struct OneObject;
-
-impl ObjectTable for OneObject {
-    fn rows(&self) -> u64 {
-        1
-    }
-    fn key(&self, _row: u64) -> &[u8] {
-        b"k"
-    }
-    fn etag(&self, _row: u64) -> Option<&[u8]> {
-        None
-    }
-    fn object_size(&self, _row: u64) -> u64 {
-        SIZE as u64
-    }
-}
 
 /// Memory that says when it was let go.
 struct Keep(Arc<AtomicBool>);
@@ -44,29 +25,10 @@ impl Drop for Keep {
     }
 }
 
-/// Answers with a head and the first thousand bytes; the connection as it is then.
 fn begin_answer(listener: &TcpListener) -> TcpStream {
-    let (mut tcp, _) = listener.accept().unwrap();
-    let mut head = Vec::new();
-    while !head.ends_with(b"\r\n\r\n") {
-        let mut byte = [0];
-        assert_eq!(tcp.read(&mut byte).unwrap(), 1);
-        head.push(byte[0]);
-    }
-    write!(tcp, "HTTP/1.1 200 OK\r\nContent-Length: {SIZE}\r\n\r\n").unwrap();
-    tcp.write_all(&[7; 1000]).unwrap();
+    let mut tcp = accept_request(listener);
+    tcp.write_all(&begun_answer(1000)).unwrap();
     tcp
-}
-
-fn get(id: u32) -> Submission {
-    Submission {
-        kind: GET,
-        id,
-        attempt: 1,
-        length: SIZE as f64,
-        target: f64::from(id) * SIZE as f64,
-        ..Submission::default()
-    }
 }
 
 /// The worker's work until so many attempts have bytes in their targets; then a panic.

@@ -1,7 +1,5 @@
 //! The limits of an attempt.
 
-use std::time::Duration;
-
 use crate::kit::{Driver, ETAG, Object, SHORT, Store, answer, body_of, options_for, until};
 use os2g_engine::Limits;
 
@@ -78,21 +76,4 @@ fn a_tls_server_that_never_shakes_hands_is_past_the_connect_limit() {
     let mut driver = Driver::start(options, &objects());
     assert_eq!(driver.outcome(0, 0, 10), "timeout_connect");
     until("no socket", || driver.engine.sockets() == 0 && store.open() == 0);
-}
-
-#[test]
-fn a_slow_but_moving_body_outlives_the_idle_limit() {
-    let store = Store::start(|_, connection| {
-        let _ = connection.write_all(&answer(200, &[("ETag", ETAG), ("Content-Length", "100000")], &[]));
-        for piece in body().chunks(LENGTH / 20) {
-            std::thread::sleep(Duration::from_millis(40)); // the pace is what is tested
-            let _ = connection.write_all(piece);
-        }
-    });
-    let mut options = options_for(store.address);
-    options.limits.idle = Duration::from_millis(500);
-    let mut driver = Driver::start(options, &objects());
-    let (got, target) = driver.get(0, 0, LENGTH as u64);
-    assert_eq!(got.what, "fetched", "{}", got.sentence());
-    assert!(target == body());
 }
