@@ -66,8 +66,11 @@ impl Progress {
         self.bytes.load(Ordering::Relaxed)
     }
 
+    /// The first reason counts.
     pub fn stop(&self, class: Class) {
-        self.stopped_by.store(class as u8, Ordering::Relaxed);
+        let _ = self
+            .stopped_by
+            .compare_exchange(0, class as u8, Ordering::Relaxed, Ordering::Relaxed);
     }
 
     /// The limit that has run out.

@@ -25,6 +25,8 @@ pub(crate) struct Dialer {
     proxy: Option<ProxyRoute>,
     /// `host:port` as CONNECT names it.
     store: String,
+    /// The Host header: a proxy that is asked for the object makes its own of the address, and the signature is of ours.
+    host: String,
     resolver: Resolver,
     /// One permit a socket, from before it is opened until after it is closed.
     permits: Arc<Semaphore>,
@@ -65,6 +67,7 @@ impl Dialer {
             tls,
             proxy,
             store: format!("{name}:{port}"),
+            host: options.host.clone(),
             resolver,
             permits: Arc::new(Semaphore::new(*max_connections)),
             max: *max_connections,
@@ -76,7 +79,12 @@ impl Dialer {
     /// who asks; `None` where the store is asked (also through a tunnel).
     pub fn absolute_form(&self) -> Option<(String, Option<String>)> {
         let proxy = self.proxy.as_ref().filter(|_| self.tls.is_none())?;
-        Some((format!("http://{}", self.store), proxy.authorization.clone()))
+        Some((format!("http://{}", self.host), proxy.authorization.clone()))
+    }
+
+    /// What the proxy is told about who asks.
+    pub fn proxy_authorization(&self) -> Option<&str> {
+        self.proxy.as_ref()?.authorization.as_deref()
     }
 
     /// Sockets that are open or being opened.
@@ -203,6 +211,7 @@ mod tests {
             tls: None,
             proxy: None,
             store: "store:80".to_owned(),
+            host: "store".to_owned(),
             resolver: Resolver::knowing(addresses),
             permits: Arc::new(Semaphore::new(2)),
             max: 2,

@@ -164,7 +164,8 @@ fn check(options: &EngineOptions) -> Result<(), StartError> {
     if options.max_connections == 0 || options.max_connections > MOST_CONNECTIONS {
         return wrong("max_connections", "it is not from 1 to 1000000");
     }
-    if [limits.connect, limits.first_byte, limits.idle]
+    let total = limits.total.unwrap_or(std::time::Duration::MAX);
+    if [limits.connect, limits.first_byte, limits.idle, total]
         .iter()
         .any(std::time::Duration::is_zero)
     {

@@ -177,13 +177,15 @@ async fn run_once(
     };
     let answer = exchange(&mut conn, slot, &asked, &attempt.progress, accept).await;
     let failure = match answer {
-        Answer::Object(checksum) => compare(shared, checksum).map(|verdict| request.mismatch(&conn, verdict)),
+        Answer::Object(checksum) => {
+            compare(shared, checksum).map(|verdict| request.mismatch(shared, &conn, verdict))
+        }
         Answer::Error { whole, .. } if whole && request.if_match && conn.head.status() == 412 => {
             keep(worker, conn);
             return Err(AskWithoutIfMatch);
         }
         Answer::Error { body, .. } => Some(request.refused(shared, &conn, &body)),
-        Answer::Mismatch(verdict) => Some(request.mismatch(&conn, verdict)),
+        Answer::Mismatch(verdict) => Some(request.mismatch(shared, &conn, verdict)),
         Answer::Broken(verdict) => Some(Failure {
             status: conn.status,
             ..verdict.into()
@@ -243,12 +245,18 @@ impl Request<'_> {
         }
     }
 
-    fn mismatch(&self, conn: &Conn, verdict: Verdict) -> Failure {
-        let hider = Hider::of(self.signing.map(|signing| &signing.credentials));
+    /// Of what must not be in a failure.
+    fn hider(&self, shared: &Shared) -> Hider {
+        Hider::of(self.signing.map(|signing| &signing.credentials))
+            .and_of_proxy(shared.dialer.proxy_authorization())
+    }
+
+    fn mismatch(&self, shared: &Shared, conn: &Conn, verdict: Verdict) -> Failure {
+        let hider = self.hider(shared);
         let mut failure = Failure::new(verdict.class, hider.hide(&verdict.what));
         failure.status = conn.head.status();
         failure.request_id = conn.head.request_id().map(|id| hider.hide(id));
-        self.finish(failure, conn)
+        self.finish(shared, failure, conn)
     }
 
     fn refused(&self, shared: &Shared, conn: &Conn, body: &[u8]) -> Failure {
@@ -258,6 +266,7 @@ impl Request<'_> {
             if_match: self.if_match,
             signing_region: &shared.options.signing_region,
             credentials: self.signing.map(|signing| &signing.credentials),
+            proxy_authorization: shared.dialer.proxy_authorization(),
             now_ms: at_ms as u64,
         };
         let answer = classify_answer(status, &conn.head, body, &answered);
@@ -278,14 +287,14 @@ impl Request<'_> {
             retry_after_ns: answer.retry_after_ns,
             ..Failure::new(answer.class, "")
         };
-        self.finish(failure, conn)
+        self.finish(shared, failure, conn)
     }
 
-    fn finish(&self, mut failure: Failure, conn: &Conn) -> Failure {
+    fn finish(&self, shared: &Shared, mut failure: Failure, conn: &Conn) -> Failure {
         failure.anonymous = self.signing.is_none();
         failure.credentials = self.signing.map_or(0, |signing| signing.number);
         if failure.class == Class::Changed {
-            let hider = Hider::of(self.signing.map(|signing| &signing.credentials));
+            let hider = self.hider(shared);
             failure.expected_etag = self.asked.etag.map(quoted_etag);
             failure.actual_etag = conn.head.etag().map(|etag| hider.hide(etag));
         }

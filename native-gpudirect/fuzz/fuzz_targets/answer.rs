@@ -31,6 +31,7 @@ fuzz_target!(|input: &[u8]| {
         if_match: kind & 4 != 0,
         signing_region: "us-east-1",
         credentials: (kind & 8 != 0).then_some(&credentials),
+        proxy_authorization: None,
         now_ms: 1_700_000_000_000,
     };
     let closes = kind & 16 != 0;

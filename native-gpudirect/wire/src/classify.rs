@@ -37,6 +37,8 @@ pub struct AnsweredRequest<'a> {
     pub signing_region: &'a str,
     /// What it was signed with; none: anonymous. Taken out of what the answer says: some stores and proxies echo the request.
     pub credentials: Option<&'a Credentials>,
+    /// The Proxy-Authorization that it had; taken out likewise.
+    pub proxy_authorization: Option<&'a str>,
     /// Milliseconds since 1970.
     pub now_ms: u64,
 }
@@ -73,7 +75,7 @@ pub struct ErrorAnswer {
 
 /// Puts an answer that is no object in its class. `body`: as it came, of which the first 4 KiB count.
 pub fn classify_answer(status: u16, head: &Head, body: &[u8], request: &AnsweredRequest<'_>) -> ErrorAnswer {
-    let hider = Hider::of(request.credentials);
+    let hider = Hider::of(request.credentials).and_of_proxy(request.proxy_authorization);
     let hidden = |text: Option<&str>| text.map(|text| hider.hide(text));
     let body = hider.hide(&latin1(&body[..body.len().min(ERROR_BODY_KEPT_BYTES)]));
     let document = read_error_document(&body);

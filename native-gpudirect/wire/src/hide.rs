@@ -31,6 +31,14 @@ impl Hider {
         }
     }
 
+    /// And what follows the scheme in this value of Proxy-Authorization.
+    pub fn and_of_proxy(mut self, authorization: Option<&str>) -> Hider {
+        let secret = authorization.map(|value| value.split_once(' ').map_or(value, |(_, secret)| secret));
+        self.secrets
+            .extend(secret.filter(|it| it.len() >= SHORTEST).map(str::to_owned));
+        self
+    }
+
     /// The text without the secrets.
     pub fn hide(&self, text: &str) -> String {
         if self.secrets.is_empty() {

@@ -52,6 +52,7 @@ fn an_error_answer_that_echoes_the_request() {
         if_match: false,
         signing_region: "us-east-1",
         credentials: Some(&who),
+        proxy_authorization: None,
         now_ms: 1_700_000_000_000,
     };
     let text = "HTTP/1.1 403 X\r\nx-amz-request-id: id-token-token\r\nx-amz-bucket-region: secret-secret\r\n\
@@ -69,4 +70,37 @@ fn an_error_answer_that_echoes_the_request() {
     assert_eq!(answer.message.as_deref(), Some("you sent [hidden]"));
     let cut = [&[b'x'; 4090][..], b"secret-secret"].concat();
     assert!(!format!("{:?}", classify_answer(403, &head, &cut, &request)).contains("secret-secret"));
+}
+
+#[test]
+fn what_a_proxy_was_told_is_hidden_too() {
+    for (authorization, text, shown) in [
+        (
+            Some("Basic bWU6cGFzcw=="),
+            "you sent Basic bWU6cGFzcw==!",
+            "you sent Basic [hidden]!",
+        ),
+        (
+            Some("Basic bWU6cGFzcw=="),
+            "%3D: bWU6cGFzcw%3D%3D",
+            "%3D: [hidden]",
+        ),
+        (Some("Basic bTo="), "too short: bTo=", "too short: bTo="),
+        (None, "bWU6cGFzcw==", "bWU6cGFzcw=="),
+    ] {
+        assert_eq!(Hider::of(None).and_of_proxy(authorization).hide(text), shown);
+    }
+    let request = AnsweredRequest {
+        if_match: false,
+        signing_region: "us-east-1",
+        credentials: None,
+        proxy_authorization: Some("Basic bWU6cGFzcw=="),
+        now_ms: 1_700_000_000_000,
+    };
+    let (head, _) = parse_head(b"HTTP/1.1 407 X\r\n\r\n", 100)
+        .expect("a head")
+        .expect("a whole head");
+    let answer = classify_answer(407, &head, b"<Message>bWU6cGFzcw== is nobody</Message>", &request);
+    assert_eq!(answer.message.as_deref(), Some("[hidden] is nobody"));
+    assert!(!format!("{answer:?}").contains("bWU6"));
 }

@@ -158,6 +158,7 @@ fn a_store_that_refuses_if_match() {
             if_match,
             signing_region: "us-east-1",
             credentials: has_token.then_some(&credentials),
+            proxy_authorization: None,
             now_ms: NOW_MS,
         };
         let got = receive(&[&bytes], false, &asked, &request);
@@ -188,6 +189,7 @@ fn what_the_store_says_is_handed_on() {
         if_match: false,
         signing_region: "us-east-1",
         credentials: None,
+        proxy_authorization: None,
         now_ms: NOW_MS,
     };
     let got = receive(
@@ -221,6 +223,7 @@ fn no_more_of_a_body_is_looked_at_than_is_kept() {
         if_match: false,
         signing_region: "us-east-1",
         credentials: None,
+        proxy_authorization: None,
         now_ms: NOW_MS,
     };
     let code = "<Code>SlowDown</Code>";

@@ -16,6 +16,7 @@ const REQUEST: AnsweredRequest<'static> = AnsweredRequest {
     if_match: false,
     signing_region: "us-east-1",
     credentials: None,
+    proxy_authorization: None,
     now_ms: 0,
 };
 

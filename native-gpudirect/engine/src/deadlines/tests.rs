@@ -165,3 +165,17 @@ fn a_slow_but_moving_body_outlives_the_idle_limit() {
         }
     });
 }
+
+#[test]
+fn what_ends_an_attempt_first_is_why_it_ended() {
+    block_on(async {
+        let stalled = Stalled::begin().await;
+        stalled.worker.stop(0, 1, Class::Cancelled);
+        stalled.worker.stop(0, 1, Class::TimeoutIdle);
+        yield_now().await;
+        assert_eq!(
+            (stalled.bytes(), stalled.ended_in()),
+            (None, Some(Class::Cancelled))
+        );
+    });
+}

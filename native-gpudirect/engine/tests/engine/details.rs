@@ -1,9 +1,12 @@
 //! What a failure says, ETags, keys and checksums.
 
+use std::sync::Arc;
+
 use crate::kit::{
     Connection, Driver, ETAG, Object, Request, Store, answer, body_of, error_xml, object_answer, options_for,
+    until,
 };
-use os2g_engine::{Failure, Verify};
+use os2g_engine::{Credentials, Failure, Verify};
 
 const LENGTH: usize = 5000;
 
@@ -216,5 +219,75 @@ fn checksums_of_whole_objects_are_compared() {
         );
         assert_eq!(driver.engine.checksums(), counts);
         assert_eq!(store.requests()[0].header("x-amz-checksum-mode"), Some("ENABLED"));
+    }
+}
+
+/// The clock may be wrong, and the credentials may be others by the time that an answer comes.
+#[test]
+fn a_request_is_of_the_credentials_and_the_clock_that_it_was_sent_with() {
+    let store = Store::start(|request, connection| {
+        if request.number == 1 {
+            let xml = error_xml("RequestTimeTooSkewed");
+            let headers = [
+                ("Content-Length", &*xml.len().to_string()),
+                ("Date", "Thu, 01 Jan 2026 00:00:00 GMT"),
+            ];
+            let _ = connection.write_all(&answer(403, &headers, xml.as_bytes()));
+        }
+        // The others are never answered.
+    });
+    let mut options = options_for(store.address);
+    options.wall_ms = Arc::new(|| 1_369_353_600_000.0); // 2013
+    let mut driver = Driver::start(options, &objects());
+    driver.submit_get(1, 1, 0, 0, 10, 0);
+    until("the first request", || store.requests().len() == 1);
+    let other = Credentials {
+        access_key_id: "AKIDOTHER".to_owned(),
+        secret_access_key: "another-secret".to_owned(),
+        session_token: Some("a-session-token".to_owned()),
+        expires_at_ms: None,
+    };
+    assert_eq!(driver.engine.set_credentials(Some(other)), 2);
+    driver.submit_get(2, 1, 0, 0, 10, 16);
+    let failure = driver.ended(1)[0].failure.clone().unwrap();
+    assert_eq!((failure.credentials, failure.anonymous), (2, false));
+    assert_eq!(failure.at_ms, 1_369_353_600_000.0);
+    assert_eq!(failure.date.as_deref(), Some("Thu, 01 Jan 2026 00:00:00 GMT"));
+    assert_eq!(driver.engine.set_credentials(None), 0);
+    driver.submit_get(3, 1, 0, 0, 10, 32);
+    until("the third request", || store.requests().len() == 3);
+
+    let requests = store.requests();
+    let of = |number: usize, name: &str| requests[number].header(name).unwrap_or("none").to_owned();
+    let scope = "/20130524/us-east-1/s3/aws4_request, ";
+    for (number, id) in [(0, "AKIDEXAMPLE"), (1, "AKIDOTHER")] {
+        let wanted = format!("AWS4-HMAC-SHA256 Credential={id}{scope}");
+        assert!(of(number, "authorization").starts_with(&wanted), "{number}");
+        assert_eq!(of(number, "x-amz-date"), "20130524T000000Z");
+    }
+    let tokens = [0, 1, 2].map(|number| of(number, "x-amz-security-token"));
+    assert_eq!(tokens, ["none", "a-session-token", "none"]);
+    assert_eq!([of(2, "authorization"), of(2, "x-amz-date")], ["none", "none"]);
+}
+
+/// Such answers have no body whatever they say: what comes all the same is not taken for the next answer.
+#[test]
+fn an_answer_without_body_that_has_one() {
+    for status in [204, 304] {
+        let store = Store::start(move |request, connection| {
+            if request.number == 0 {
+                let next = object_answer(request, &body_of(LENGTH)[..100], ETAG);
+                let headers = [("Content-Length", &*next.len().to_string()), ("ETag", ETAG)];
+                let _ = connection.write_all(&answer(status, &headers, &next));
+            } else {
+                honest(request, connection, ETAG);
+            }
+        });
+        let mut driver = Driver::start(options_for(store.address), &objects());
+        assert_eq!(driver.outcome(0, 0, LENGTH as u64), "protocol", "{status}");
+        let (got, target) = driver.get(0, 0, LENGTH as u64);
+        assert_eq!(got.what, "fetched", "{status}: {}", got.sentence());
+        assert!(target == body());
+        assert_eq!(store.connections(), 2);
     }
 }

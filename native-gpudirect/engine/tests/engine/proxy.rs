@@ -3,7 +3,7 @@
 use std::io::{Read, Write};
 use std::net::TcpStream;
 
-use crate::kit::{Authority, Driver, ETAG, Object, Store, body_of, object_answer, options_for};
+use crate::kit::{Authority, Driver, ETAG, Object, Store, answer, body_of, object_answer, options_for};
 use os2g_engine::{EngineOptions, Proxy};
 
 const LENGTH: usize = 300_000;
@@ -44,6 +44,44 @@ fn http_is_asked_for_in_absolute_form() {
         request.header("proxy-authorization"),
         Some("Basic bWU6cGFzcyB3b3Jk")
     );
+}
+
+/// A proxy makes a Host of its own of the address that it is asked for (RFC 9112, 3.2.2), and the signature is of ours.
+#[test]
+fn the_address_names_the_host_as_it_is_signed() {
+    let proxy = Store::start(|request, connection| {
+        let _ = connection.write_all(&object_answer(request, &body_of(LENGTH), ETAG));
+    });
+    let mut options = options_for("127.0.0.1:80".parse().unwrap());
+    options.hostname = "store.invalid".to_owned();
+    options.host = "store.invalid".to_owned();
+    let mut driver = Driver::start(proxied(options, &proxy, ""), &objects());
+    assert_eq!(driver.outcome(0, 0, 10), "fetched");
+    let request = &proxy.requests()[0];
+    assert_eq!(request.target, "http://store.invalid/b/k");
+    assert_eq!(request.header("host"), Some("store.invalid"));
+}
+
+#[test]
+fn a_proxy_that_echoes_the_request_does_not_get_its_password_into_a_failure() {
+    let proxy = Store::start(|request, connection| {
+        let said = request.header("proxy-authorization").unwrap();
+        let body = format!("<Error><Code>No</Code><Message>{said}</Message></Error>");
+        let headers = [
+            ("Content-Length", &*body.len().to_string()),
+            ("x-amz-request-id", said),
+        ];
+        let _ = connection.write_all(&answer(407, &headers, body.as_bytes()));
+    });
+    let mut options = options_for("127.0.0.1:9".parse().unwrap());
+    options.hostname = "store.invalid".to_owned();
+    let mut driver = Driver::start(proxied(options, &proxy, ""), &objects());
+    let (got, _) = driver.get(0, 0, 10);
+    let failure = got.failure.unwrap();
+    assert_eq!((got.what, failure.status), ("refused", 407));
+    assert_eq!(failure.message.as_deref(), Some("Basic [hidden]"));
+    assert_eq!(failure.request_id.as_deref(), Some("Basic [hidden]"));
+    assert!(!format!("{failure:?}").contains("bWU6"));
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use std::io::Read as _;
 
 use crate::kit::{
-    Authority, Connection, Driver, ETAG, Object, Request, Store, body_of, object_answer, options_for,
+    Authority, Connection, Driver, ETAG, Object, Request, Store, answer, body_of, object_answer, options_for,
     self_signed, until,
 };
 use os2g_engine::{Engine, EngineOptions, ObjectTable, StartError};
@@ -155,22 +155,40 @@ fn a_port_that_speaks_http_and_one_that_hangs_up() {
     assert_eq!(got.what, "connect", "{}", got.sentence());
 }
 
+/// Only TLS's own end (close_notify) ends a body that has no length: whoever cuts the connection must not shorten an object.
 #[test]
-fn a_cut_within_tls_is_a_reset() {
+fn where_a_body_ends_with_its_connection() {
+    type End = fn(&mut dyn Connection);
+    let (cut, end): (End, End) = (|it| it.cut(), |it| it.end());
+    let length = LENGTH.to_string();
+    let said = [("ETag", ETAG), ("Content-Length", &*length)];
+    let unsaid = [("ETag", ETAG)];
+    let rows = [
+        (&said[..], LENGTH / 2, cut, "reset"),
+        (&said[..], LENGTH / 2, end, "reset"),
+        (&said[..], LENGTH, cut, "fetched"),
+        (&unsaid[..], LENGTH, end, "fetched"),
+        (&unsaid[..], LENGTH / 2, end, "short"),
+        (&unsaid[..], LENGTH, cut, "reset"),
+        (&unsaid[..], LENGTH / 2, cut, "reset"),
+    ];
     let authority = Authority::new();
-    let store = Store::start_at(
-        "127.0.0.1:0",
-        authority.server(&["127.0.0.1"]),
-        |request, connection| {
-            let whole = object_answer(request, &body_of(LENGTH), ETAG);
-            let _ = connection.write_all(&whole[..LENGTH / 2]);
-            let _ = connection.flush();
-            connection.end();
-        },
-    );
-    let mut driver = Driver::start(options(&store, Some(authority.pem())), &objects());
-    let (got, _) = driver.get(0, 0, LENGTH as u64);
-    assert_eq!(got.what, "reset", "{}", got.sentence());
+    for (row, (headers, sent, ends, outcome)) in rows.into_iter().enumerate() {
+        let bytes = answer(200, headers, &body_of(LENGTH)[..sent]);
+        let store = Store::start_at(
+            "127.0.0.1:0",
+            authority.server(&["127.0.0.1"]),
+            move |_, connection| {
+                let _ = connection.write_all(&bytes);
+                let _ = connection.flush();
+                ends(connection);
+            },
+        );
+        let mut driver = Driver::start(options(&store, Some(authority.pem())), &objects());
+        let (got, target) = driver.get(0, 0, LENGTH as u64);
+        assert_eq!(got.what, outcome, "row {row}: {}", got.sentence());
+        assert!(outcome != "fetched" || target == body_of(LENGTH), "row {row}");
+    }
 }
 
 struct NoTable;
@@ -209,11 +227,14 @@ fn options_that_cannot_be_are_errors_at_the_start() {
     let store = Store::start(|_, _| {});
     let given = options_for(store.address);
     type Change = fn(&mut EngineOptions);
-    let rows: [(&str, Change); 5] = [
+    let rows: [(&str, Change); 6] = [
         ("threads", |options| options.threads = 0),
         ("max_connections", |options| options.max_connections = 0),
         ("limits", |options| {
             options.limits.idle = std::time::Duration::ZERO
+        }),
+        ("limits", |options| {
+            options.limits.total = Some(std::time::Duration::ZERO)
         }),
         ("store", |options| options.host = "a b".to_owned()),
         ("proxy", |options| {

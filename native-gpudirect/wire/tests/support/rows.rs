@@ -109,6 +109,7 @@ pub fn check(rows: Vec<Row>) {
             if_match: row.if_match,
             signing_region: "us-east-1",
             credentials: None,
+            proxy_authorization: None,
             now_ms: NOW_MS,
         };
         let got = receive(&[&row.bytes], row.closes, &asked, &request);

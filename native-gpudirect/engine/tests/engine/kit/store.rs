@@ -36,10 +36,17 @@ impl Request {
 pub trait Connection: Write {
     /// Ends the connection in order.
     fn end(&mut self);
+
+    /// Ends the TCP connection, whatever is spoken on it.
+    fn cut(&mut self);
 }
 
 impl Connection for TcpStream {
     fn end(&mut self) {
+        self.cut();
+    }
+
+    fn cut(&mut self) {
         let _ = self.shutdown(Shutdown::Both);
     }
 }

@@ -1,3 +1,4 @@
+use std::io::Write;
 use std::net::{Shutdown, TcpStream};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -80,6 +81,12 @@ fn wrap(
 
 impl Connection for StreamOwned<ServerConnection, TcpStream> {
     fn end(&mut self) {
+        self.conn.send_close_notify();
+        let _ = self.flush();
+        self.cut();
+    }
+
+    fn cut(&mut self) {
         let _ = self.sock.shutdown(Shutdown::Both);
     }
 }
