@@ -1,4 +1,5 @@
 use std::borrow::Cow;
+use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -110,7 +111,11 @@ fn known_etag(shared: &Shared, row: u64) -> Option<&[u8]> {
 pub(crate) async fn run(attempt: Attempt, worker: Arc<Worker>, mut wanted: Wanted) {
     let mut if_match = worker.shared.takes_if_match();
     loop {
-        match caught_while(run_once(&attempt, &worker, &mut wanted, if_match)).await {
+        let ended = {
+            let once = pin!(run_once(&attempt, &worker, &mut wanted, if_match));
+            caught_while(once).await
+        };
+        match ended {
             Ok(Ok(None)) => return attempt.succeed(),
             Ok(Ok(Some(failure))) => return attempt.fail(*failure),
             Ok(Err(AskWithoutIfMatch)) => if_match = false,

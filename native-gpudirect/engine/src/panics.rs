@@ -3,7 +3,7 @@
 use std::any::Any;
 use std::future::{Future, poll_fn};
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::pin::pin;
+use std::pin::Pin;
 use std::task::Poll;
 
 /// What a piece of work returns; where it panics, what the panic says.
@@ -13,9 +13,8 @@ pub(crate) fn caught<T>(work: impl FnOnce() -> T) -> Result<T, String> {
     catch_unwind(AssertUnwindSafe(work)).map_err(|panic| text_of(&*panic))
 }
 
-/// As [`caught`], of work that waits. What it held is dropped by the panic.
-pub(crate) async fn caught_while<T>(work: impl Future<Output = T>) -> Result<T, String> {
-    let mut work = pin!(work);
+/// As [`caught`], of work that waits, which is not to be polled again after a panic. What it held is dropped by the panic.
+pub(crate) async fn caught_while<T>(mut work: Pin<&mut impl Future<Output = T>>) -> Result<T, String> {
     poll_fn(|cx| match caught(|| work.as_mut().poll(cx)) {
         Ok(Poll::Pending) => Poll::Pending,
         Ok(Poll::Ready(output)) => Poll::Ready(Ok(output)),

@@ -1,5 +1,6 @@
 use std::collections::{HashMap, VecDeque};
 use std::future::Future;
+use std::pin::pin;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
 
@@ -124,7 +125,7 @@ impl Worker {
     pub fn spawn_part(self: &Arc<Worker>, part: impl Future<Output = ()> + Send + 'static) {
         let worker = Arc::clone(self);
         tokio::spawn(async move {
-            if let Err(why) = caught_while(part).await {
+            if let Err(why) = caught_while(pin!(part)).await {
                 lock(&worker.inbox).broken = Some(why);
                 worker.called.notify_one();
             }
