@@ -1,3 +1,4 @@
+import { cudaLibrary } from '../../landing/cuda.js';
 import { loadNative } from '../../native/load.js';
 import type { NativeProbe } from '../../native/module.js';
 import { type Check, info, ok, warn } from './check.js';
@@ -17,7 +18,7 @@ export function checkNative(): Check[] {
       info('direct path', `${HOST_RECEIVES}; it needs the native module`),
     ];
   }
-  const probes = native.module.probeBackends();
+  const probes = native.module.probeBackends(cudaLibrary());
   const direct = probes.filter(({ works, name }) => works && name !== 'shm').map(({ name }) => name);
   return [
     ...engines,
