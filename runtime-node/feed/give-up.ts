@@ -2,9 +2,9 @@ import * as layout from '../../assembly/layout.js';
 import type { Core } from '../core.js';
 import type { FetchFailure, GetEngine } from '../engine/engine.js';
 import { failureName } from '../engine/failure.js';
+import { type ErrorContext, Os2gError, StoreError } from '../errors.js';
 import type { LandingBackend } from '../landing/landing.js';
 import type { TransferFailure } from '../landing/transfer-failure.js';
-import { type ErrorContext, Os2gError, StoreError } from '../errors.js';
 import type { Manifest } from '../manifest/manifest.js';
 import { tellBytes } from '../policy/units.js';
 import { option, setting, type Text, words } from '../wording.js';
@@ -115,7 +115,12 @@ export function giveUpError(why: GiveUp, facts: RunFacts): Os2gError {
 export function skippedSample(why: GiveUp, manifest: Manifest): SkippedSample {
   const key = manifest.key(why.row);
   const code = failureName(why.failureClass);
-  return { index: why.row, key, code, reason: why.transfer?.message ?? why.failure?.message ?? code.replaceAll('_', ' ') };
+  return {
+    index: why.row,
+    key,
+    code,
+    reason: why.transfer?.message ?? why.failure?.message ?? code.replaceAll('_', ' '),
+  };
 }
 
 /** What the core's own refusal of an event or a step means; always a defect of the host. */
