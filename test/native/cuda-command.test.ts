@@ -2,7 +2,7 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import type { Check } from '../../runtime-node/cli/doctor/check.js';
 import type { FeedStats } from '../../runtime-node/feed/stats.js';
-import { auditLines, BUCKET, type Dataset, keyOf, openDataset, SAMPLES } from '../cli/kit/dataset.js';
+import { auditLines, BUCKET, type Dataset, openDataset, SAMPLES } from '../cli/kit/dataset.js';
 import { os2g } from '../cli/kit/process.js';
 import { withFake } from './fake-cuda.js';
 import { nativeModule } from './module.js';
@@ -19,18 +19,23 @@ test('os2g feed --landing cuda: the audit is that of memory, the result says whe
   withFake({}, async ({ env }) => {
     const feed = async (landing: string): Promise<FeedStats> => {
       const argv = ['feed', SOURCE, '--batch-samples', '10', '--memory', '4MiB', '--json'];
-      const audit = ['--audit', data.file(landing), '--landing', landing];
-      const { code, stdout, stderr } = await os2g([...argv, ...audit], { ...data.env, ...env });
+      const files = ['--audit', data.file(landing), '--trace', data.file(`${landing}.trace`)];
+      const { code, stdout, stderr } = await os2g([...argv, ...files, '--landing', landing], {
+        ...data.env,
+        ...env,
+      });
       assert.is(code, 0, stderr);
       return JSON.parse(stdout) as FeedStats;
     };
-    const { landing, memory_peak_bytes, samples } = await feed('cuda');
+    const { landing, memory_peak_bytes, samples, run_hash } = await feed('cuda');
     assert.equal([landing.backend, landing.mode, landing.direct, samples], ['cuda', 'auto', false, SAMPLES]);
     assert.match(landing.reason, /memory of GPU 0 \(Fake GPU 0\)/);
     assert.ok(memory_peak_bytes <= 4 * 2 ** 20);
     await feed('memory');
     assert.equal(auditLines(data.file('cuda')), auditLines(data.file('memory')));
-    assert.ok(data.store.expectedBytes(BUCKET, keyOf(0)).length > 0);
+    const replayed = await os2g(['replay', data.file('cuda.trace'), '--json'], {});
+    assert.is(replayed.code, 0, replayed.stderr);
+    assert.is((JSON.parse(replayed.stdout) as { run_hash: string }).run_hash, run_hash);
   }));
 
 test('what cannot be had ends with exit code 2 and its reason', () =>
