@@ -51,6 +51,17 @@ for (const [name, settings, options] of WAYS) {
     ));
 }
 
+test('budgets down to one sample: staging and landing together stay within them', () =>
+  withStore(30, {}, async (store) => {
+    for (const memoryBytes of [56 * 1024, 100_000, 300_001]) {
+      await withFake({ delay_us: 100 }, async () => {
+        const stats = await readChecked(store, { memoryBytes, batchSamples: 1 });
+        assert.is(stats.samples, 30);
+        checkResult(stats, memoryBytes);
+      });
+    }
+  }));
+
 test('samples longer than a piece of the audit and than a quarter of staging come in parts', () =>
   withStore(0, {}, (store) =>
     inFolder((folder) =>
