@@ -1,4 +1,3 @@
-import * as layout from '../../assembly/layout.js';
 import type { Clock } from '../clock.js';
 import type { EventRing } from '../core.js';
 import type { Manifest } from '../manifest/manifest.js';
@@ -11,7 +10,7 @@ export class Answers {
   readonly #events: EventRing;
   readonly #manifest: Manifest;
   readonly #clock: Clock;
-  /** Event kind, id, and row (RESOLVED) or attempt, one after the other. */
+  /** Slot and row, one after the other. */
   readonly #backlog: number[] = [];
 
   constructor(events: EventRing, manifest: Manifest, clock: Clock) {
@@ -27,36 +26,18 @@ export class Answers {
 
   /** A sample's place, from the manifest. */
   resolved(slot: number, row: number): void {
-    this.#push(layout.EVENT_RESOLVED, slot, row);
-  }
-
-  placed(id: number, attempt: number, failed: boolean): void {
-    this.#push(failed ? layout.EVENT_PLACE_FAILED : layout.EVENT_PLACED, id, attempt);
+    const events = this.#events;
+    const manifest = this.#manifest;
+    const now = this.#clock.nowNs();
+    if (events.free === 0) this.#backlog.push(slot, row);
+    else events.resolved(now, slot, manifest.objectHandle(row), manifest.offset(row), manifest.length(row));
   }
 
   /** Moves what waits into the ring, as far as there is room. */
   flush(): void {
     const backlog = this.#backlog;
-    const end = Math.min(backlog.length, this.#events.free * 3);
-    for (let i = 0; i < end; i += 3) this.#push(backlog[i]!, backlog[i + 1]!, backlog[i + 2]!);
+    const end = Math.min(backlog.length, this.#events.free * 2);
+    for (let i = 0; i < end; i += 2) this.resolved(backlog[i]!, backlog[i + 1]!);
     backlog.splice(0, end);
-  }
-
-  #push(kind: number, id: number, rowOrAttempt: number): void {
-    const events = this.#events;
-    const now = this.#clock.nowNs();
-    if (events.free === 0) {
-      this.#backlog.push(kind, id, rowOrAttempt);
-      return;
-    }
-    if (kind === layout.EVENT_PLACED) events.placed(now, id, rowOrAttempt);
-    else if (kind === layout.EVENT_PLACE_FAILED)
-      events.placeFailed(now, id, rowOrAttempt, layout.CLASS_TRANSFER);
-    else this.#resolve(now, id, rowOrAttempt);
-  }
-
-  #resolve(now: number, slot: number, row: number): void {
-    const manifest = this.#manifest;
-    this.#events.resolved(now, slot, manifest.objectHandle(row), manifest.offset(row), manifest.length(row));
   }
 }

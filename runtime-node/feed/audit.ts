@@ -1,12 +1,15 @@
-import { hash } from 'node:crypto';
+import { createHash, hash } from 'node:crypto';
 import { closeSync, fstatSync, fsyncSync, ftruncateSync, openSync, readSync, writeFileSync } from 'node:fs';
 import { Os2gError } from '../errors.js';
 import { fileProblem } from '../file-problem.js';
+import type { LandingBackend } from '../landing/landing.js';
 import type { Manifest } from '../manifest/manifest.js';
 import { beginningOf } from '../output-files.js';
 import type { Delivery } from './delivery.js';
 
 const TAIL_BYTES = 65536;
+/** What is hashed at once: a copy back from a GPU takes so much memory beside the budget, and no more. */
+const PIECE_BYTES = 2 ** 20;
 
 /**
  * Writes one JSON line for each batch, in the order in which batches are handed out, with the SHA-256 of each sample as it lies in
@@ -33,7 +36,7 @@ export class AuditFile {
   }
 
   /** @throws Os2gError `audit_write` */
-  write(delivery: Delivery, landing: Uint8Array): void {
+  write(delivery: Delivery, landing: LandingBackend): void {
     const line = `${JSON.stringify(auditLine(delivery, landing, this.#manifest))}\n`;
     const fd = this.#fd;
     if (fd !== null) this.#guard(() => writeFileSync(fd, line));
@@ -69,7 +72,7 @@ export class AuditFile {
 /** The document of one line, as docs/ and the contracts name its fields. */
 export function auditLine(
   delivery: Delivery,
-  landing: Uint8Array,
+  landing: LandingBackend,
   manifest: Manifest,
 ): Record<string, unknown> {
   const samples = Array.from(delivery.rows, (row, i) => {
@@ -83,9 +86,20 @@ export function auditLine(
     };
     const pad = delivery.isPad(i);
     if (delivery.isSkipped(i)) return { ...place, pad, skipped: true };
-    return { ...place, sha256: hash('sha256', delivery.bytes(landing, i), 'hex'), pad };
+    return { ...place, sha256: sha256(delivery, landing, i), pad };
   });
   return { epoch: delivery.epoch, batch: delivery.batch, samples };
+}
+
+function sha256(delivery: Delivery, landing: LandingBackend, i: number): string {
+  const { consumer, targets, lengths } = delivery;
+  const length = lengths[i]!;
+  if (length <= PIECE_BYTES) return hash('sha256', delivery.bytes(landing, i), 'hex');
+  const whole = createHash('sha256');
+  for (let at = 0; at < length; at += PIECE_BYTES) {
+    whole.update(landing.bytes(consumer, targets[i]! + at, Math.min(PIECE_BYTES, length - at)));
+  }
+  return whole.digest('hex');
 }
 
 const LINE_BEGINS = /^\{"epoch":\d+,"batch":\d+,"samples":\[/;

@@ -1,4 +1,5 @@
 import { Os2gError } from '../errors.js';
+import type { LandingBackend } from '../landing/landing.js';
 import type { Manifest, SampleField } from '../manifest/manifest.js';
 import { shown } from '../shown.js';
 import type { Cursor } from './cursor.js';
@@ -6,7 +7,7 @@ import type { Delivery } from './delivery.js';
 
 /**
  * One rank's share of a global batch, in landing memory. Its views are zero copy: they show the batch until it is released, and other
- * bytes after that. A released batch throws on every access.
+ * bytes after that. Memory of a GPU has no views: each access copies it back. A released batch throws on every access.
  */
 export class Batch {
   readonly epoch: number;
@@ -18,7 +19,7 @@ export class Batch {
   readonly cursor: Cursor;
   readonly #delivery: Delivery;
   readonly #manifest: Manifest;
-  readonly #landing: Uint8Array;
+  readonly #landing: LandingBackend;
   readonly #onRelease: () => void;
   #released = false;
 
@@ -26,7 +27,7 @@ export class Batch {
   constructor(
     delivery: Delivery,
     manifest: Manifest,
-    landing: Uint8Array,
+    landing: LandingBackend,
     cursor: Cursor,
     onRelease: () => void,
   ) {
@@ -51,8 +52,8 @@ export class Batch {
 
   /** The landing memory of the whole batch; samples lie in it at `offsetInLanding`. */
   get landing(): Uint8Array {
-    const { landingOffset, landingBytes } = this.#held();
-    return this.#landing.subarray(landingOffset, landingOffset + landingBytes);
+    const { consumer, landingOffset, landingBytes } = this.#held();
+    return this.#landing.bytes(consumer, landingOffset, landingBytes);
   }
 
   /** Where a sample begins in `landing`. */
@@ -80,7 +81,7 @@ export class Batch {
     return this.#manifest.fields(this.row(i));
   }
 
-  /** The sample's bytes where they landed. @throws Os2gError `sample_skipped` for a hole. */
+  /** The sample's bytes where they landed. @throws Os2gError `sample_skipped` for a hole; `transfer` from a GPU. */
   bytes(i: number): Uint8Array {
     const delivery = this.#sample(i);
     if (delivery.isSkipped(i)) {

@@ -1,4 +1,5 @@
 import * as layout from '../../assembly/layout.js';
+import type { LandingBackend } from '../landing/landing.js';
 
 /** A complete batch in landing memory, as the core's DELIVER and SAMPLE records say it. Offsets and lengths in bytes. */
 export class Delivery {
@@ -68,9 +69,8 @@ export class Delivery {
     return (this.flags[i]! & layout.SAMPLE_IS_SKIPPED) !== 0;
   }
 
-  /** A view of a sample's bytes in its consumer's landing memory. */
-  bytes(landing: Uint8Array, i: number): Uint8Array {
-    const target = this.targets[i]!;
-    return landing.subarray(target, target + this.lengths[i]!);
+  /** A sample's bytes in its consumer's landing memory: a view, or a copy where that has no address. */
+  bytes(landing: LandingBackend, i: number): Uint8Array {
+    return landing.bytes(this.consumer, this.targets[i]!, this.lengths[i]!);
   }
 }

@@ -185,7 +185,7 @@ export class Feed implements AsyncIterable<Batch>, AsyncDisposable {
   #isAudited(delivery: Delivery): boolean {
     const { audit, landing } = this.#parts;
     try {
-      audit?.write(delivery, landing.landing(delivery.consumer));
+      audit?.write(delivery, landing);
       return true;
     } catch (error) {
       this.#cutOff(error as Os2gError);
@@ -195,10 +195,9 @@ export class Feed implements AsyncIterable<Batch>, AsyncDisposable {
 
   #handOut(delivery: Delivery): Batch {
     const { manifest, landing, base } = this.#parts;
-    const memory = landing.landing(delivery.consumer);
     this.#tally.handedOut(delivery);
     const cursor = cursorAfter(base, delivery.epoch, delivery.batch);
-    const batch = new Batch(delivery, manifest, memory, cursor, () => this.#released(delivery, cursor));
+    const batch = new Batch(delivery, manifest, landing, cursor, () => this.#released(delivery, cursor));
     this.#held = batch;
     return batch;
   }

@@ -3,6 +3,8 @@ import type { Core } from '../core.js';
 import type { FetchFailure, GetEngine } from '../engine/engine.js';
 import { failureName } from '../engine/failure.js';
 import { type ErrorContext, Os2gError, StoreError } from '../errors.js';
+import type { LandingBackend } from '../landing/landing.js';
+import type { TransferFailure } from '../landing/transfer-failure.js';
 import type { Manifest } from '../manifest/manifest.js';
 import { tellBytes } from '../policy/units.js';
 import { option, setting, type Text, words } from '../wording.js';
@@ -17,23 +19,34 @@ export interface GiveUp {
   row: number;
   attempts: number | undefined;
   failure: FetchFailure | undefined;
+  /** Where it was fetched and could not be moved into landing memory. */
+  transfer: TransferFailure | undefined;
   /** ERROR_BATCH_TOO_LARGE: bytes needed, and bytes that there are. */
   neededBytes: number;
   limitBytes: number;
 }
 
+interface GiveUpSources {
+  readonly core: Core;
+  readonly engine: GetEngine;
+  readonly landing: LandingBackend;
+}
+
 /** From a FAIL or SKIP record. */
-export function giveUpOf(core: Core, word: number, sink: RingSink, engine: GetEngine): GiveUp {
+export function giveUpOf({ core, engine, landing }: GiveUpSources, word: number, sink: RingSink): GiveUp {
   const { u32, f64 } = core;
   const half = word >> 1;
   const id = u32[word + layout.W_ID]!;
   const fails = u32[word] === layout.ACTION_FAIL;
+  const failureClass = u32[word + (fails ? layout.FAIL_W_CLASS : layout.SKIP_W_CLASS)]!;
+  const isTransfer = failureClass === layout.CLASS_TRANSFER;
   return {
     code: fails ? u32[word + layout.FAIL_W_CODE]! : layout.ERROR_FETCH,
-    failureClass: u32[word + (fails ? layout.FAIL_W_CLASS : layout.SKIP_W_CLASS)]!,
+    failureClass,
     row: f64[half + (fails ? layout.FAIL_D_ROW : layout.SKIP_D_ROW)]!,
-    attempts: sink.attempts(id),
-    failure: id === layout.NO_REQUEST ? undefined : engine.failure(id),
+    attempts: isTransfer ? sink.moves(id) : sink.attempts(id),
+    failure: id === layout.NO_REQUEST || isTransfer ? undefined : engine.failure(id),
+    transfer: isTransfer ? landing.failure(id) : undefined,
     neededBytes: fails ? f64[half + layout.FAIL_D_NEEDED]! : 0,
     limitBytes: fails ? f64[half + layout.FAIL_D_LIMIT]! : 0,
   };
@@ -69,7 +82,7 @@ export interface RunFacts {
 
 /** The error that ends a feed, from what the core and the engine know. */
 export function giveUpError(why: GiveUp, facts: RunFacts): Os2gError {
-  if (why.code === layout.ERROR_FETCH || why.code === layout.ERROR_PLACE) return readError(why, facts);
+  if (why.code === layout.ERROR_FETCH || why.code === layout.ERROR_PLACE) return sampleError(why, facts);
   if (why.code === layout.ERROR_BATCH_TOO_LARGE) {
     return new Os2gError(
       'batch_too_large',
@@ -79,7 +92,7 @@ export function giveUpError(why: GiveUp, facts: RunFacts): Os2gError {
     );
   }
   if (why.code === layout.ERROR_TOO_MANY_SKIPS) {
-    const cause = readError({ ...why, code: layout.ERROR_FETCH }, facts);
+    const cause = sampleError({ ...why, code: layout.ERROR_FETCH }, facts);
     const { maxSkips } = facts;
     return new Os2gError(
       'too_many_skips',
@@ -102,7 +115,12 @@ export function giveUpError(why: GiveUp, facts: RunFacts): Os2gError {
 export function skippedSample(why: GiveUp, manifest: Manifest): SkippedSample {
   const key = manifest.key(why.row);
   const code = failureName(why.failureClass);
-  return { index: why.row, key, code, reason: why.failure?.message ?? code.replaceAll('_', ' ') };
+  return {
+    index: why.row,
+    key,
+    code,
+    reason: why.transfer?.message ?? why.failure?.message ?? code.replaceAll('_', ' '),
+  };
 }
 
 /** What the core's own refusal of an event or a step means; always a defect of the host. */
@@ -118,6 +136,25 @@ export function brokenError(cause: unknown): Os2gError {
   );
 }
 
+function sampleError(why: GiveUp, facts: RunFacts): Os2gError {
+  return why.failureClass === layout.CLASS_TRANSFER ? moveError(why, facts) : readError(why, facts);
+}
+
+/** It was read, and could not be moved into landing memory. */
+function moveError({ transfer, row, attempts }: GiveUp, { manifest }: RunFacts): Os2gError {
+  const key = manifest.key(row);
+  return new Os2gError(
+    'transfer',
+    `moving ${JSON.stringify(key)} into landing memory failed${triesOf(attempts)}: ${transfer?.message ?? 'the back end does not say why'}`,
+    transfer?.mend ?? 'look at the machine’s own log',
+    { key, row, attempts },
+  );
+}
+
+function triesOf(attempts: number | undefined): string {
+  return attempts === undefined ? '' : ` (after ${attempts} attempt${attempts === 1 ? '' : 's'})`;
+}
+
 function readError(why: GiveUp, { manifest, bucket }: RunFacts): StoreError {
   const { failure, row, attempts } = why;
   const name = failureName(why.failureClass);
@@ -125,7 +162,6 @@ function readError(why: GiveUp, { manifest, bucket }: RunFacts): StoreError {
   const said = failure?.message ?? name.replaceAll('_', ' ');
   // Some stores answer so for a bucket that does not exist, too.
   const what = name === 'not_found' && bucket !== null ? `${said}, in bucket ${bucket}` : said;
-  const tries = attempts === undefined ? '' : ` (after ${attempts} attempt${attempts === 1 ? '' : 's'})`;
   const context: ErrorContext = { key, row, attempts, cause: failure?.cause };
   if (bucket !== null) context.bucket = bucket;
   if (failure) {
@@ -134,7 +170,7 @@ function readError(why: GiveUp, { manifest, bucket }: RunFacts): StoreError {
   }
   return new StoreError(
     name,
-    `reading ${JSON.stringify(key)} failed${tries}: ${what}`,
+    `reading ${JSON.stringify(key)} failed${triesOf(attempts)}: ${what}`,
     MENDS[name] ?? 'look at the store’s own log for this request',
     context,
   );

@@ -4,6 +4,7 @@ import type { GetEngine, Limits } from '../engine/engine.js';
 import { createNativeEngine } from '../engine/native.js';
 import { createPortableEngine } from '../engine/portable.js';
 import { AbortedError, ConfigError } from '../errors.js';
+import { createCudaLanding } from '../landing/cuda.js';
 import type { LandingBackend, LandingSizes } from '../landing/landing.js';
 import { createMemoryLanding } from '../landing/memory.js';
 import { createShmLanding } from '../landing/shm.js';
@@ -80,6 +81,7 @@ async function start(
     landingBytes: core.landingBytes,
     stagingBytes: core.stagingBytes,
   });
+  opened.add(() => landing.close());
   const clock = options.clock ?? monotonicClock();
   const { engine, store, endpoint } = await openEngine(options, checked, dataset, clock, opened);
   opened.add(() => engine.close());
@@ -156,6 +158,7 @@ function createLanding({ landing }: CheckedOptions, sizes: LandingSizes): Landin
   const { module } = loadNative();
   if (landing.backend === 'memory') return createMemoryLanding(sizes);
   if (landing.backend === 'shm' && module !== null) return createShmLanding(module, sizes);
+  if (landing.backend === 'cuda' && module !== null) return createCudaLanding(module, sizes);
   throw new Error(`no landing memory of kind ${landing.backend}`);
 }
 

@@ -7,6 +7,7 @@ import {
   chooseLanding,
   DIRECT_MODES,
   type DirectMode,
+  isStaged,
   type LandingChoice,
   type LandingName,
   oneOf,
@@ -233,6 +234,7 @@ export function jobSpec(options: FeedOptions, samples: number): JobSpec {
     tail,
     memoryBytes,
     onError,
+    staged: isStaged(options.landing),
     maxSkips: maxSkipsOf(options),
   };
 }

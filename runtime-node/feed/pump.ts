@@ -56,9 +56,10 @@ export class Pump {
 
   constructor(parts: PumpParts) {
     this.#parts = parts;
-    this.#sink = new RingSink(parts.core.events, parts.outage);
+    this.#sink = new RingSink(parts.core.events, parts.clock, parts.outage);
     this.#answers = new Answers(parts.core.events, parts.manifest, parts.clock);
     parts.engine.onWake = () => this.wake();
+    parts.landing.onWake = () => this.wake();
   }
 
   /** Takes a turn soon; many calls make one. */
@@ -140,8 +141,9 @@ export class Pump {
   }
 
   #round(): void {
-    const { core, engine } = this.#parts;
+    const { core, engine, landing } = this.#parts;
     this.#answers.flush();
+    landing.drain(this.#sink, core.events.free);
     engine.drain(this.#sink, core.events.free);
     core.step(this.#now());
     for (let word = core.action(); word >= 0 && !this.#stopped; word = core.action()) this.#act(word);
@@ -214,19 +216,15 @@ export class Pump {
   }
 
   #place(consumer: number, id: number, attempt: number, half: number): void {
-    const { f64 } = this.#parts.core;
-    const from = f64[half + layout.PLACE_D_FROM]!;
-    const length = f64[half + layout.PLACE_D_LENGTH]!;
-    this.#parts.landing.place(consumer, from, f64[half + layout.PLACE_D_TARGET]!, length, (error) => {
-      if (this.#stopped) return;
-      if (!this.#inTurn) this.#makeRoom();
-      this.#answers.placed(id, attempt, error !== null);
-      this.wake();
-    });
+    const { core, landing } = this.#parts;
+    const from = core.f64[half + layout.PLACE_D_FROM]!;
+    const to = core.f64[half + layout.PLACE_D_TARGET]!;
+    const length = core.f64[half + layout.PLACE_D_LENGTH]!;
+    if (landing.place(id, attempt, consumer, from, to, length)) this.#again = true;
   }
 
   #giveUp(word: number): GiveUp {
-    return giveUpOf(this.#parts.core, word, this.#sink, this.#parts.engine);
+    return giveUpOf(this.#parts, word, this.#sink);
   }
 
   /** Outside a turn the ring is taken by a step as soon as it is full. */
@@ -238,8 +236,9 @@ export class Pump {
     this.#takeBackTimer?.();
     this.#takeBackTimer = null;
     if (this.#stopped) return;
-    const { core, engine, clock, timers } = this.#parts;
+    const { core, engine, landing, clock, timers } = this.#parts;
     engine.arm();
+    landing.arm();
     const deadlineNs = core.deadlineNs;
     if (deadlineNs === Number.POSITIVE_INFINITY) return;
     this.#takeBackTimer = timers.after(Math.max(deadlineNs - clock.nowNs(), 0), () => {
@@ -251,6 +250,7 @@ export class Pump {
   #halt(): void {
     this.#stopped = true;
     this.#parts.engine.onWake = null;
+    this.#parts.landing.onWake = null;
     this.#takeBackTimer?.();
     this.#takeBackTimer = null;
   }

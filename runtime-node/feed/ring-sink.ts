@@ -1,18 +1,23 @@
 import * as layout from '../../assembly/layout.js';
+import type { Clock } from '../clock.js';
 import type { EventRing } from '../core.js';
 import type { CompletionSink } from '../engine/engine.js';
 import type { FailureClass } from '../engine/failure.js';
+import type { PlaceSink } from '../landing/landing.js';
 import type { OutageWatch } from './outage.js';
 
-/** Takes an engine's completions into the core's event ring. Remembers the attempts of what failed: few, and soon forgotten. */
-export class RingSink implements CompletionSink {
+/** Takes completions into the core's event ring. Remembers the attempts of what failed: few, and soon forgotten. */
+export class RingSink implements CompletionSink, PlaceSink {
   readonly #events: EventRing;
-  readonly #attempts = new Map<number, number>();
-
+  readonly #clock: Clock;
   readonly #outage: OutageWatch | null;
+  readonly #attempts = new Map<number, number>();
+  /** Moves that failed, of requests whose last one did. */
+  readonly #moves = new Map<number, number>();
 
-  constructor(events: EventRing, outage: OutageWatch | null) {
+  constructor(events: EventRing, clock: Clock, outage: OutageWatch | null) {
     this.#events = events;
+    this.#clock = clock;
     this.#outage = outage;
   }
 
@@ -42,8 +47,23 @@ export class RingSink implements CompletionSink {
     this.#events.failed(timeNs, id, attempt, failureClass, status, retryAfterNs, bytes);
   }
 
+  placed(id: number, attempt: number): void {
+    if (this.#moves.size > 0) this.#moves.delete(id);
+    this.#events.placed(this.#clock.nowNs(), id, attempt);
+  }
+
+  placeFailed(id: number, attempt: number): void {
+    this.#moves.set(id, (this.#moves.get(id) ?? 0) + 1);
+    this.#events.placeFailed(this.#clock.nowNs(), id, attempt, layout.CLASS_TRANSFER);
+  }
+
   /** Attempts that a request made before it was given up. */
   attempts(id: number): number | undefined {
     return this.#attempts.get(id);
+  }
+
+  /** Attempts to move what it had fetched, before it was given up. */
+  moves(id: number): number | undefined {
+    return this.#moves.get(id);
   }
 }

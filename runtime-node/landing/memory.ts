@@ -1,7 +1,7 @@
 import { constants } from 'node:buffer';
 import { ConfigError } from '../errors.js';
 import { tellBytes } from '../policy/units.js';
-import type { LandingBackend, LandingSizes } from './landing.js';
+import type { LandingBackend, LandingSizes, PlaceSink } from './landing.js';
 
 /**
  * Landing memory of this process: one zeroed ArrayBuffer a consumer, whose pages the operating system maps at their first use.
@@ -10,32 +10,63 @@ import type { LandingBackend, LandingSizes } from './landing.js';
  */
 export function createMemoryLanding(sizes: LandingSizes): LandingBackend {
   const regions = Array.from({ length: sizes.consumers }, () => allocate(sizes.landingBytes));
-  return inPlaceLanding('memory', regions, allocate(sizes.stagingBytes));
+  return new InPlaceLanding('memory', regions, allocate(sizes.stagingBytes));
 }
 
-/** A back end over memory that this process addresses: it is received in place, and `place` is a copy. */
-export function inPlaceLanding(
-  name: 'memory' | 'shm',
-  regions: readonly Uint8Array[],
-  staging: Uint8Array,
-): LandingBackend {
-  const landing = (consumer: number): Uint8Array => {
-    const region = regions[consumer];
+/** A back end over memory that this process addresses: it is received in place, and `place` is a copy, done at once. */
+export class InPlaceLanding implements LandingBackend {
+  readonly inPlace = true;
+  readonly direct = false;
+  onWake: (() => void) | null = null;
+  readonly #regions: readonly Uint8Array[];
+  readonly #staging: Uint8Array;
+  /** Id and attempt of copies whose end was not drained yet, one after the other. */
+  readonly #ended: number[] = [];
+
+  constructor(
+    readonly name: 'memory' | 'shm',
+    regions: readonly Uint8Array[],
+    staging: Uint8Array,
+  ) {
+    this.#regions = regions;
+    this.#staging = staging;
+  }
+
+  landing(consumer: number): Uint8Array {
+    const region = this.#regions[consumer];
     if (region === undefined) throw new RangeError(`no landing region for consumer ${consumer}`);
     return region;
-  };
-  return {
-    name,
-    inPlace: true,
-    direct: false,
-    landing,
-    staging: () => staging,
-    place(consumer, from, to, length, done) {
-      landing(consumer).set(staging.subarray(from, from + length), to);
-      done(null);
-    },
-    async close() {},
-  };
+  }
+
+  staging(): Uint8Array {
+    return this.#staging;
+  }
+
+  bytes(consumer: number, offset: number, length: number): Uint8Array {
+    return this.landing(consumer).subarray(offset, offset + length);
+  }
+
+  place(id: number, attempt: number, consumer: number, from: number, to: number, length: number): boolean {
+    this.landing(consumer).set(this.#staging.subarray(from, from + length), to);
+    this.#ended.push(id, attempt);
+    return true;
+  }
+
+  drain(sink: PlaceSink, max: number): number {
+    const count = Math.min(max, this.#ended.length / 2);
+    for (let i = 0; i < count * 2; i += 2) sink.placed(this.#ended[i]!, this.#ended[i + 1]!);
+    this.#ended.splice(0, count * 2);
+    return count;
+  }
+
+  arm(): void {
+    if (this.#ended.length > 0) this.onWake?.();
+  }
+
+  /** A copy in memory does not fail. */
+  failure(): undefined {}
+
+  async close(): Promise<void> {}
 }
 
 function allocate(sizeBytes: number): Uint8Array {

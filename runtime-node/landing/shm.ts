@@ -2,7 +2,7 @@ import { constants } from 'node:buffer';
 import { ConfigError } from '../errors.js';
 import type { NativeModule } from '../native/module.js';
 import type { LandingBackend, LandingSizes } from './landing.js';
-import { inPlaceLanding, tooLarge } from './memory.js';
+import { InPlaceLanding, tooLarge } from './memory.js';
 
 /**
  * Landing memory that a trainer's process can map: a sealed memfd for each consumer. GETs write straight into it; `place` copies,
@@ -25,5 +25,5 @@ export function createShmLanding(native: NativeModule, sizes: LandingSizes): Lan
     }
   };
   const regions = Array.from({ length: sizes.consumers }, () => allocate(sizes.landingBytes));
-  return inPlaceLanding('shm', regions, allocate(sizes.stagingBytes));
+  return new InPlaceLanding('shm', regions, allocate(sizes.stagingBytes));
 }

@@ -15,8 +15,65 @@ export interface NativeModule {
   readonly SharedSegment: new (
     length: number,
   ) => NativeSegment;
+  /** Makes landing memory on a GPU. */
+  openCuda(
+    options: NativeCudaOptions,
+    /** Records of `PLACE_*`, written here and read by `submit`. */
+    submissions: Uint8Array,
+    /** Records of `PLACED_*`, written by `poll`. */
+    completions: Uint8Array,
+    wake: () => void,
+  ): NativeCudaHandle | NativeTransferFailure;
+  /** The driver and its GPUs; opens none of them. */
+  surveyCuda(library?: string): NativeCudaSurvey | NativeTransferFailure;
   /** Tries each transfer back end. */
-  probeBackends(): NativeProbe[];
+  probeBackends(cudaLibrary?: string): NativeProbe[];
+}
+
+export interface NativeCudaOptions {
+  /** File of the driver; left out: `libcuda.so.1`, as the loader finds it. */
+  library?: string;
+  /** Number of the GPU among the visible ones. */
+  device: number;
+  consumers: number;
+  /** On the GPU, for each consumer. */
+  landingBytes: number;
+  /** Of page-locked host memory. */
+  stagingBytes: number;
+}
+
+export interface NativeCudaSurvey {
+  /** The newest CUDA release that the driver supports. */
+  version: string;
+  /** Names, at least one. */
+  gpus: string[];
+}
+
+/** Landing memory on a GPU, and the page-locked memory that it is filled from. */
+export interface NativeCudaHandle {
+  /** A view of the page-locked memory itself, which keeps it mapped. */
+  staging(): Uint8Array;
+  /** Starts the copies of the first `count` records of `submissions`. */
+  submit(count: number): void;
+  /** Writes up to `max` completions, oldest first. @returns how many */
+  poll(max: number): number;
+  /** Asks for one `wake` when completions wait. True: some do already, and no wake comes. */
+  arm(): boolean;
+  failure(id: number): NativeTransferFailure | null;
+  /** Copies landing memory back and waits for it. */
+  read(consumer: number, offset: number, into: Uint8Array): NativeTransferFailure | null;
+  /** Waits for the copies under way. No completion follows. */
+  close(): Promise<NativeTransferFailure | null>;
+}
+
+/** What a transfer back end, its library or its driver answered. */
+export interface NativeTransferFailure {
+  /** `missing_library`, `driver`, `out_of_bounds`, ... */
+  kind: string;
+  /** The driver's name for it, such as `CUDA_ERROR_OUT_OF_MEMORY`. */
+  name: string | null;
+  what: string;
+  mend: string;
 }
 
 export interface NativeSegment {
@@ -172,3 +229,15 @@ export const COMPLETION_W_STATUS = 4;
 export const COMPLETION_D_TIME = 3;
 export const COMPLETION_D_BYTES = 4;
 export const COMPLETION_D_RETRY_AFTER = 5;
+
+export const PLACE_W_ID = 1;
+export const PLACE_W_ATTEMPT = 2;
+export const PLACE_W_CONSUMER = 3;
+export const PLACE_D_FROM = 2;
+export const PLACE_D_TO = 3;
+export const PLACE_D_LENGTH = 4;
+
+export const PLACED = 0;
+export const PLACE_FAILED = 1;
+export const PLACED_W_ID = 2;
+export const PLACED_W_ATTEMPT = 3;

@@ -2,6 +2,7 @@ import { constants } from 'node:buffer';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { chooseLanding } from '../../runtime-node/landing/choose.js';
+import type { PlaceSink } from '../../runtime-node/landing/landing.js';
 import { createMemoryLanding } from '../../runtime-node/landing/memory.js';
 
 test('a region for each consumer, and one for staging, all zero and apart', () => {
@@ -21,9 +22,14 @@ test('a region for each consumer, and one for staging, all zero and apart', () =
 test('place copies from staging, and says so once', () => {
   const landing = createMemoryLanding({ consumers: 2, landingBytes: 32, stagingBytes: 32 });
   landing.staging().set([1, 2, 3, 4], 8);
-  const results: (Error | null)[] = [];
-  landing.place(1, 8, 20, 4, (error) => results.push(error));
-  assert.equal(results, [null]);
+  const ends: string[] = [];
+  const sink: PlaceSink = {
+    placed: (id, attempt) => ends.push(`placed ${id}/${attempt}`),
+    placeFailed: (id) => ends.push(`failed ${id}`),
+  };
+  assert.ok(landing.place(7, 2, 1, 8, 20, 4), 'ended at once');
+  assert.equal([landing.drain(sink, 0), landing.drain(sink, 9), landing.drain(sink, 9)], [0, 1, 0]);
+  assert.equal(ends, ['placed 7/2']);
   assert.equal([...landing.landing(1).subarray(19, 25)], [0, 1, 2, 3, 4, 0]);
 });
 

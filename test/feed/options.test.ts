@@ -77,7 +77,12 @@ const refused: [name: string, options: object, code: string, option: string][] =
   ['an unknown setting', { set: { 'window.byte': '1MiB' } }, 'bad_option', 'window.byte'],
   ['a size without unit', { set: { 'window.bytes': 1024 } }, 'bad_option', 'window.bytes'],
   ['an unknown engine', { engine: 'fast' }, 'bad_option', 'engine'],
-  ['GPU memory', { landing: 'cuda' }, 'landing_unavailable', 'landing'],
+  [
+    'GPU memory without the native engine',
+    { landing: 'cuda', engine: 'portable' },
+    'landing_unavailable',
+    'landing',
+  ],
   ['remote memory', { landing: 'ucx' }, 'landing_unavailable', 'landing'],
   ['the direct path', { direct: 'on' }, 'direct_unavailable', 'direct'],
   ['an unknown verification', { verify: 'md5' }, 'bad_option', 'verify'],

@@ -1,6 +1,7 @@
 import { readFileSync, readlinkSync, writeSync } from 'node:fs';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
+import type { PlaceSink } from '../../runtime-node/landing/landing.js';
 import { createShmLanding } from '../../runtime-node/landing/shm.js';
 import { nativeModule } from './module.js';
 
@@ -33,9 +34,14 @@ test('landing regions are apart, staging too; place copies and says so once', ()
   landing.landing(0).fill(1);
   assert.ok(landing.landing(1).every((byte) => byte === 0));
   landing.staging().set([5, 6, 7], 10);
-  const results: (Error | null)[] = [];
-  landing.place(1, 10, 100, 3, (error) => results.push(error));
-  assert.equal(results, [null]);
+  const ends: string[] = [];
+  const sink: PlaceSink = {
+    placed: (id, attempt) => ends.push(`placed ${id}/${attempt}`),
+    placeFailed: (id) => ends.push(`failed ${id}`),
+  };
+  assert.ok(landing.place(7, 2, 1, 10, 100, 3), 'ended at once');
+  assert.equal([landing.drain(sink, 0), landing.drain(sink, 9), landing.drain(sink, 9)], [0, 1, 0]);
+  assert.equal(ends, ['placed 7/2']);
   assert.equal([...landing.landing(1).subarray(99, 104)], [0, 5, 6, 7, 0]);
   assert.throws(() => landing.landing(2), RangeError);
 });

@@ -39,6 +39,11 @@ impl Journal {
     }
 }
 
+/// Logs what is no call, for tests that see the log only: `violation`, `pageable`.
+pub fn note(name: &str) {
+    journal().write(name, 0);
+}
+
 /// The error that the test wants here, if any.
 pub fn fault(name: &str) -> Option<i32> {
     let mut journal = journal();

@@ -121,7 +121,7 @@ pub unsafe extern "C" fn os2g_fake_cuda_counters(counters: *mut [u64; COUNTERS])
     }
 }
 
-/// Copies the log (lines `NAME ANSWER`) into `buffer`, as far as it fits, and returns the bytes of all of it.
+/// Copies the log (lines `NAME ANSWER`, among them `violation 0` and `pageable 0`) into `buffer`, as far as it fits, and returns the bytes of all of it.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn os2g_fake_cuda_log(buffer: *mut u8, bytes: usize) -> usize {
     let text = journal().lines.join("\n");

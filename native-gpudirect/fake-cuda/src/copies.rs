@@ -2,7 +2,7 @@
 
 use std::ffi::c_void;
 
-use crate::call::exports;
+use crate::call::{exports, note};
 use crate::code;
 use crate::context::current;
 use crate::state::state;
@@ -24,6 +24,7 @@ exports! {
             return Ok(());
         }
         state.pageable += 1;
+        note("pageable");
         drop(state);
         match stream.wait() {
             0 => copy.run(),

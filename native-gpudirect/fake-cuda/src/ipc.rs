@@ -84,7 +84,7 @@ exports! {
         if let Some(Range { memory: Some(memory), .. }) = state.ranges.remove(&pointer)
             && state.in_use(&memory)
         {
-            state.violations += 1;
+            state.violation();
         }
         Ok(())
     }

@@ -29,7 +29,7 @@ exports! {
         if let Some(Range { memory: Some(memory), .. }) = state.ranges.remove(&pointer)
             && state.in_use(&memory)
         {
-            state.violations += 1;
+            state.violation();
         }
         Ok(())
     }
@@ -74,7 +74,7 @@ exports! {
             stream.any_copy(|copy| copy.from < start + bytes && copy.from + copy.bytes > start)
         };
         if state.streams.values().any(read) {
-            state.violations += 1;
+            state.violation();
         }
         Ok(())
     }

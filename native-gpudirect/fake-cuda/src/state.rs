@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
 
+use crate::call::note;
 use crate::code;
 use crate::event::Event;
 use crate::memfd::Mapped;
@@ -89,6 +90,12 @@ pub fn state() -> MutexGuard<'static, State> {
 }
 
 impl State {
+    /// Something was done that the real driver punishes some day.
+    pub fn violation(&mut self) {
+        self.violations += 1;
+        note("violation");
+    }
+
     /// A number never used before, as a handle.
     pub fn number(&mut self) -> u64 {
         self.next += 1;

@@ -162,7 +162,7 @@ exports! {
         range.access.clear();
         let memory = range.memory.take().ok_or(code::INVALID_VALUE)?;
         if state.in_use(&memory) {
-            state.violations += 1;
+            state.violation();
         }
         Ok(())
     }

@@ -10,9 +10,8 @@ use crate::clock::monotonic_ns;
 use crate::close::{CloseTask, SharedEngine, close_now};
 use crate::failure::NativeFailure;
 use crate::options::{NativeCredentials, NativeEngineOptions, invalid};
+use crate::record::{RECORD_BYTES, number, word};
 use crate::table::{Columns, NativeTable};
-
-const RECORD_BYTES: usize = 64;
 
 /// See `NativeEngineHandle` of the TypeScript side.
 #[napi]
@@ -209,20 +208,6 @@ fn read_submission(record: &[u8; RECORD_BYTES]) -> Submission {
         target: number(record, 5),
         reserved: [0.0; 2],
     }
-}
-
-fn word(record: &[u8; RECORD_BYTES], at: usize) -> u32 {
-    record
-        .get(at * 4..)
-        .and_then(|rest| rest.first_chunk())
-        .map_or(0, |bytes| u32::from_ne_bytes(*bytes))
-}
-
-fn number(record: &[u8; RECORD_BYTES], at: usize) -> f64 {
-    record
-        .get(at * 8..)
-        .and_then(|rest| rest.first_chunk())
-        .map_or(f64::NAN, |bytes| f64::from_ne_bytes(*bytes))
 }
 
 fn completion_bytes(completion: &Completion) -> [u8; RECORD_BYTES] {

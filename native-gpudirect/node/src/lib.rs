@@ -1,13 +1,17 @@
-//! The native engine for Node: classes and records as `runtime-node/native/module.ts` describes them.
+//! The native engine and GPU landing for Node: classes and records as `runtime-node/native/module.ts` describes them.
 
 mod clock;
 mod close;
+mod cuda;
 mod engine;
 mod failure;
+mod gpu;
 mod options;
 mod probes;
+mod record;
 mod segment;
 mod table;
+mod transfer_failure;
 
 use napi_derive::napi;
 

@@ -1,5 +1,8 @@
+use std::path::Path;
+
 use napi_derive::napi;
-use os2g_transfer::{Probe, Shm};
+use os2g_transfer::{Probe, Shm, cuda};
+use os2g_ucx::Settings;
 
 /// What a back end came to on this machine.
 #[napi(object, use_nullable = true)]
@@ -34,8 +37,12 @@ impl From<Probe> for NativeProbe {
     }
 }
 
-/// Tries each transfer back end.
+/// Tries each transfer back end. `cuda_library` is the file of the driver; none: its usual name.
 #[napi]
-pub fn probe_backends() -> Vec<NativeProbe> {
-    vec![Shm::probe().into()]
+pub fn probe_backends(cuda_library: Option<String>) -> Vec<NativeProbe> {
+    vec![
+        Shm::probe().into(),
+        cuda::probe(cuda_library.as_deref().map(Path::new)).into(),
+        os2g_ucx::probe(&Settings::default()).into(),
+    ]
 }

@@ -11,11 +11,12 @@ mod common;
 
 use std::os::fd::AsRawFd;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use common::fake::Fake;
 use common::gpu::{landing, open, options, put, read, staging};
-use common::{Random, pattern, readable, take};
+use common::{LIMIT, Random, pattern, readable, take, until};
 use os2g_transfer::cuda::{Cuda, CudaOptions, LandingMemory, SharedEvent, Sharing, Stream};
 use os2g_transfer::{Backend, Kind, PutDone};
 
@@ -48,6 +49,40 @@ fn bytes_land_where_they_belong() {
         drop(back_end);
         assert_eq!(fake.alive(), [], "{sharing:?}");
     }
+}
+
+#[test]
+fn one_call_for_many_and_only_when_asked() {
+    let fake = Fake::fresh();
+    let calls = Arc::new(AtomicUsize::new(0));
+    let counted = calls.clone();
+    let count = move || {
+        counted.fetch_add(1, Ordering::SeqCst);
+    };
+    let mut back_end = Cuda::open_waking(&options(&fake), Box::new(count)).unwrap();
+    let from = staging(&mut back_end, &pattern(2, 4096));
+    let (to, memory) = landing(&mut back_end, 0, 4096, Sharing::Auto);
+    let puts = |count: u64, back_end: &mut Cuda| {
+        for tag in 0..count {
+            back_end.put(&put(to, tag, from, tag, 1, tag)).unwrap();
+        }
+        let wake = back_end.wake().unwrap().as_raw_fd();
+        assert!(readable(wake, LIMIT), "nothing ended");
+    };
+    puts(3, &mut back_end);
+    assert_eq!(calls.load(Ordering::SeqCst), 0, "nobody asked");
+    assert!(back_end.arm(), "some wait already");
+    take(&mut back_end, 3);
+    assert!(!back_end.arm());
+    puts(20, &mut back_end);
+    take(&mut back_end, 20);
+    until("the call", || calls.load(Ordering::SeqCst) > 0);
+    puts(5, &mut back_end);
+    take(&mut back_end, 5);
+    back_end.close().unwrap();
+    assert_eq!(calls.load(Ordering::SeqCst), 1);
+    drop((back_end, memory));
+    assert_eq!(fake.alive(), []);
 }
 
 #[test]

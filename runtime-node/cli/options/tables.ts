@@ -91,7 +91,7 @@ export const FEED_OPTIONS = {
   }),
   landing: choice(['auto', 'memory', 'shm', 'cuda', 'ucx'], 'auto', {
     meaning:
-      'where batches land: memory of the process itself, or shared memory; auto: shm with the native engine, else memory',
+      'where batches land: memory of the process itself, shared memory (shm), or a GPU (cuda), the last two with the native module; ucx needs os2g serve, which is not there yet; auto: shm with the native engine, else memory',
   }),
   direct: choice(['auto', 'on', 'off'], 'auto', {
     meaning: 'whether the host CPU is to be kept out of the path',

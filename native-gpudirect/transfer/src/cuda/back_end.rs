@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::completions::{Completions, Job};
+use super::completions::{Completions, Job, Wake};
 use super::device::Device;
 use super::driver::Driver;
 use super::event::SharedEvent;
@@ -70,24 +70,29 @@ impl Cuda {
     /// # Errors
     /// `MissingLibrary`, `MissingSymbol`, the driver's; `Unsupported` without any GPU.
     pub fn open(options: &CudaOptions) -> Result<Self> {
+        Self::with(options, None)
+    }
+
+    /// As [`Cuda::open`]; `wake` is called from a thread of the back end, once for each [`Cuda::arm`] at most.
+    ///
+    /// # Errors
+    /// As [`Cuda::open`].
+    pub fn open_waking(options: &CudaOptions, wake: Wake) -> Result<Self> {
+        Self::with(options, Some(wake))
+    }
+
+    fn with(options: &CudaOptions, wake: Option<Wake>) -> Result<Self> {
         let driver = Driver::open(options.library.as_deref())?;
         let ordinals = if options.devices.is_empty() {
-            (0..driver.device_count()?).collect()
+            visible(&driver)?
         } else {
             options.devices.clone()
         };
-        if ordinals.is_empty() {
-            return Err(Error::new(
-                Kind::Unsupported,
-                "The CUDA driver is there, but no GPU is visible to this process.",
-                "See nvidia-smi and CUDA_VISIBLE_DEVICES, or choose another --landing.",
-            ));
-        }
         let devices = ordinals
             .iter()
             .map(|ordinal| Device::open(&driver, *ordinal))
             .collect::<Result<Vec<_>>>()?;
-        let completions = Arc::new(Completions::new()?);
+        let completions = Arc::new(Completions::new(wake)?);
         let mut back_end = Self {
             capabilities: capabilities(),
             entries: HashMap::new(),
@@ -110,6 +115,11 @@ impl Cuda {
     /// The GPUs that it puts into.
     pub fn devices(&self) -> &[Arc<Device>] {
         &self.devices
+    }
+
+    /// Asks for one call of the wake-up when a put completes; true where completions wait already, and then none comes.
+    pub fn arm(&self) -> bool {
+        self.completions.arm()
     }
 
     /// Registers landing memory that this process made itself.
@@ -243,6 +253,19 @@ impl Cuda {
             )
         }
     }
+}
+
+/// Ordinals of the GPUs that this process may use: at least one.
+pub(super) fn visible(driver: &Driver) -> Result<Vec<i32>> {
+    let count = driver.device_count()?;
+    if count < 1 {
+        return Err(Error::new(
+            Kind::Unsupported,
+            "The CUDA driver is there, but no GPU is visible to this process.",
+            "See nvidia-smi and CUDA_VISIBLE_DEVICES, or choose another --landing.",
+        ));
+    }
+    Ok((0..count).collect())
 }
 
 impl Drop for Cuda {

@@ -31,19 +31,10 @@ impl Device {
     /// # Errors
     /// The driver's (no such device, exclusive mode, out of memory); `Unsupported` without unified addressing.
     pub fn open(driver: &Arc<Driver>, ordinal: i32) -> Result<Arc<Self>> {
-        let mut device = 0;
+        let (device, name) = find(driver, ordinal)?;
         let mut uuid = [0; 16];
-        let mut name: [c_char; 128] = [0; 128];
-        // SAFETY: each call writes to a live variable of its type, the name with its true length.
-        unsafe {
-            driver.device_get(&raw mut device, ordinal)?;
-            driver.device_get_uuid(&raw mut uuid, device)?;
-            driver.device_get_name(name.as_mut_ptr(), name.len() as i32 - 1, device)?;
-        }
-        // SAFETY: the buffer ends in a NUL, since its last byte was never given to the driver.
-        let name = unsafe { CStr::from_ptr(name.as_ptr()) }
-            .to_string_lossy()
-            .into_owned();
+        // SAFETY: writes 16 bytes.
+        unsafe { driver.device_get_uuid(&raw mut uuid, device) }?;
         if attribute(driver, device, CU_DEVICE_ATTRIBUTE_UNIFIED_ADDRESSING)? == 0 {
             return Err(Error::new(
                 Kind::Unsupported,
@@ -138,6 +129,20 @@ impl Drop for Entered<'_> {
         // SAFETY: pairs with the push in `enter`, in the same thread, as the guard cannot be sent.
         let _ = unsafe { self.device.driver.ctx_pop(&raw mut popped) };
     }
+}
+
+/// A GPU and its product's name; opens nothing.
+pub(super) fn find(driver: &Driver, ordinal: i32) -> Result<(CuDevice, String)> {
+    let mut device = 0;
+    let mut name: [c_char; 128] = [0; 128];
+    // SAFETY: each call writes to a live variable of its type, the name with its true length.
+    unsafe {
+        driver.device_get(&raw mut device, ordinal)?;
+        driver.device_get_name(name.as_mut_ptr(), name.len() as i32 - 1, device)?;
+    }
+    // SAFETY: the buffer ends in a NUL, since its last byte was never given to the driver.
+    let name = unsafe { CStr::from_ptr(name.as_ptr()) };
+    Ok((device, name.to_string_lossy().into_owned()))
 }
 
 fn attribute(driver: &Driver, device: CuDevice, attribute: i32) -> Result<i32> {

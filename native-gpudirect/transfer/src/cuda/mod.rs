@@ -17,15 +17,18 @@ mod landing;
 mod lane;
 mod plain_memory;
 mod probe;
+mod survey;
 mod transfer;
 mod virtual_memory;
 
 pub use back_end::{Cuda, CudaOptions};
+pub use completions::Wake;
 pub use device::Device;
 pub use driver::{DEFAULT_LIBRARY, Driver, SYMBOLS};
 pub use event::{SharedEvent, Stream};
 pub use landing::{LandingMemory, Sharing};
 pub use probe::probe;
+pub use survey::{Survey, survey};
 
 use crate::error::{Error, Kind};
 
