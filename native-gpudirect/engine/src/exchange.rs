@@ -31,7 +31,8 @@ pub(crate) enum Answer {
     Broken(Verdict),
 }
 
-/// Sends what stands in `conn.out`, and receives the answer: the object into the slot, and nothing else.
+/// Sends what stands in `conn.out`, and receives the answer: the object into the slot, and nothing else. Not even the start
+/// of an answer that is not judged yet: another attempt of the same request may have the object's bytes there.
 ///
 /// `accept`: told once of the right answer, and when its first byte came, before its body is received; says what is wrong
 /// with it beside the others of its sample.
