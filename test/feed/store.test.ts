@@ -123,7 +123,7 @@ test('a manifest file: the data set that a listing finds, and no listing', () =>
   ));
 
 test('503 above a rate: no failure, and few requests more than needed', () =>
-  withStore(304, { requestRate: { requestsPerS: 400 } }, async (store) => {
+  withStore(304, { requestRate: { requestsPerS: 150, burst: 4 } }, async (store) => {
     const run = { rank: 0, worldSize: 2, memoryBytes: 2 ** 22 };
     const results = await Promise.all([readAll(store, run), readAll(store, { ...run, rank: 1 })]);
     const useful = results.reduce((sum, stats) => sum + stats.samples, 0);
