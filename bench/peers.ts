@@ -1,24 +1,34 @@
 // CPU time that clients need for one GET from a real web server on loopback, side by side. See bench/README.md.
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { MachineWatch } from './measure/machine.js';
 import { countOf, namesOf } from './measure/options.js';
-import { chooseVariant, variantsFor } from './peers/choose-variant.js';
+import { chooseVariant } from './peers/choose-variant.js';
 import type { PeerClient } from './peers/client.js';
 import { found } from './peers/command.js';
 import { comparisonsOf } from './peers/comparisons.js';
 import { figuresOf, type Peers, type Row } from './peers/figures.js';
-import { startNginx } from './peers/nginx.js';
+import { etagOf, startNginx } from './peers/nginx.js';
 import { BUCKET, makeObjects } from './peers/objects.js';
 import { peerVersions } from './peers/python.js';
 import { peersMarkdown, peersText } from './peers/report.js';
-import { CLIENTS, type ClientName, missing, shareOf, startClient, VARIANTS } from './peers/roster.js';
+import {
+  CLIENTS,
+  type ClientName,
+  isPythonPeer,
+  missing,
+  shareOf,
+  startClient,
+  VARIANTS,
+} from './peers/roster.js';
 import { getsPerRound, inFlightFor, type Settings } from './peers/settings.js';
 
 /** The numbers in flight beside the first one, of engine and feed, are for objects that it makes a difference to. */
 const SWEEP_LARGEST_BYTES = 1e6;
+/** Python's peers may need less with fewer at once, at a store that answers at once: measured too. */
+const FEWER_IN_FLIGHT = 8;
 
 interface Entry {
   row: Row;
@@ -43,10 +53,11 @@ async function open(name: ClientName, inFlight: number, settings: Settings): Pro
   }
   try {
     const start = (variant: string): Promise<PeerClient> => startClient(name, settings, inFlight, variant);
-    const { client, variant, tried } = await chooseVariant(variantsFor(variants, inFlight), gets, start);
+    const { client, variant, tried } = await chooseVariant(variants, gets, start);
     return { row: { ...row, variant, tried }, client, gets };
   } catch (error) {
-    row.missing = (error as Error).message.split('\n').at(-1)!;
+    process.stderr.write(`${(error as Error).message}\n`);
+    row.missing = 'failed: see the error above';
     return row;
   }
 }
@@ -72,6 +83,9 @@ async function compare(settings: Settings, plan: Plan): Promise<Peers> {
   const swept = plan.clients.filter((name) => name === 'engine' || name === 'feed-native');
   const wanted = [
     ...plan.clients.map((name) => ({ name, inFlight })),
+    ...plan.clients
+      .filter((name) => isPythonPeer(name) && inFlight > FEWER_IN_FLIGHT)
+      .map((name) => ({ name, inFlight: FEWER_IN_FLIGHT })),
     ...sweep.flatMap((more) => swept.map((name) => ({ name, inFlight: more }))),
   ];
   const watch = new MachineWatch();
@@ -92,6 +106,13 @@ async function compare(settings: Settings, plan: Plan): Promise<Peers> {
     comparisons: comparisonsOf(rows, objectBytes),
     machine: watch.state(),
   };
+}
+
+/** Gone with this process, also when it is interrupted. */
+function temporaryFolder(parent: string): string {
+  const path = mkdtempSync(join(parent, 'os2g-peers-'));
+  process.on('exit', () => rmSync(path, { recursive: true, force: true }));
+  return path;
 }
 
 const { values } = parseArgs({
@@ -123,24 +144,17 @@ if (nginx === null) {
   );
   process.exit(2);
 }
-const [folder, memory] = [
-  mkdtempSync(join(tmpdir(), 'os2g-peers-')),
-  mkdtempSync(join(values.objects, 'os2g-peers-')),
-];
+process.once('SIGINT', () => process.exit(130));
+process.once('SIGTERM', () => process.exit(143));
+const folder = temporaryFolder(tmpdir());
+const memory = temporaryFolder(values.objects);
+const objects = makeObjects(memory, objectBytes);
+const store = await startNginx(nginx, folder, memory, values.tls);
 try {
-  const objects = makeObjects(memory, objectBytes);
-  const store = await startNginx(nginx, folder, memory);
-  try {
-    const head = await fetch(`${store.plainUrl}/${BUCKET}/${objects.keys[0]}`, { method: 'HEAD' });
-    const etag = head.headers.get('etag') ?? '';
-    const settings = { objects, store, etag, tls: values.tls, inFlight, folder };
-    const peers = await compare(settings, plan);
-    const show = values.markdown ? peersMarkdown : peersText;
-    process.stdout.write(values.json ? `${JSON.stringify(peers)}\n` : show(peers));
-  } finally {
-    await store.stop();
-  }
+  const etag = etagOf(statSync(join(memory, BUCKET, objects.keys[0]!)));
+  const peers = await compare({ objects, store, etag, tls: values.tls, inFlight, folder }, plan);
+  const show = values.markdown ? peersMarkdown : peersText;
+  process.stdout.write(values.json ? `${JSON.stringify(peers)}\n` : show(peers));
 } finally {
-  rmSync(folder, { recursive: true });
-  rmSync(memory, { recursive: true });
+  await store.stop();
 }

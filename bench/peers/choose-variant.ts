@@ -37,12 +37,3 @@ async function leastCpuUs(client: PeerClient, gets: number): Promise<number> {
   }
   return least;
 }
-
-/** Readers beyond what may be in flight are none: each variant once. */
-export function variantsFor(variants: readonly string[], inFlight: number): string[] {
-  return [
-    ...new Set(
-      variants.map((variant) => variant.replace(/\d+$/, (count) => String(Math.min(+count, inFlight)))),
-    ),
-  ];
-}

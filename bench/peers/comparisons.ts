@@ -1,5 +1,5 @@
 import { bestOf, type Comparison, difference, type Row, ratio } from './figures.js';
-import { type ClientName, PYTHON_PEERS } from './roster.js';
+import { type ClientName, isPythonPeer } from './roster.js';
 
 const ENGINE_TO_RECV = 1.15;
 const ENGINE_TO_WRK = 0.9;
@@ -20,11 +20,16 @@ export function comparisonsOf(rows: readonly Row[], objectBytes: number): Compar
   const [recv, engine, wrk, feed] = [row('recv'), row('engine'), row('wrk'), row('feed-native')];
   if (engine && recv) list.push(ratio('engine / recv', engine, recv, ENGINE_TO_RECV));
   if (engine && wrk) list.push(ratio('engine / wrk', engine, wrk, ENGINE_TO_WRK));
-  const best = bestOf(rows, PYTHON_PEERS);
+  const peers = rows.filter((each) => isPythonPeer(each.name));
+  const best = bestOf(peers.filter((each) => each.inFlight === inFlight));
   const aim = FEED_TO_PEER.find(([leastBytes]) => objectBytes >= leastBytes)![1];
   if (feed && best) list.push(ratio(`feed-native / ${best.name} (best peer)`, feed, best, aim));
   const portable = row('feed-portable');
   if (portable && best) list.push(ratio(`feed-portable / ${best.name} (best peer)`, portable, best, null));
+  const fewer = bestOf(peers.filter((each) => each.inFlight !== inFlight));
+  if (feed && fewer) {
+    list.push(ratio(`feed-native / ${fewer.name} with ${fewer.inFlight} in flight`, feed, fewer, null));
+  }
   if (feed && portable) list.push(ratio('feed-native / feed-portable', feed, portable, null));
   return [...list, ...overEngine(rows, row)];
 }

@@ -100,9 +100,9 @@ function compare(
   return { what, unit, spread, ofMinima: by(Math.min(...a), Math.min(...b)), aim, met };
 }
 
-/** The Python peer that needs the least; null: none was measured. */
-export function bestOf(rows: readonly Row[], names: readonly string[]): Row | null {
-  const measured = rows.filter((row) => names.includes(row.name) && row.rounds.length > 0);
+/** Of the measured ones, the one that needs the least; null: none was measured. */
+export function bestOf(rows: readonly Row[]): Row | null {
+  const measured = rows.filter((row) => row.rounds.length > 0);
   const least = (row: Row): number => Math.min(...cpuUs(row));
   return measured.reduce<Row | null>(
     (best, row) => (best === null || least(row) < least(best) ? row : best),

@@ -1,22 +1,22 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync, writeFileSync } from 'node:fs';
-import { type AddressInfo, createServer } from 'node:net';
+import { readFileSync, type Stats, writeFileSync } from 'node:fs';
+import { type AddressInfo, connect, createServer } from 'node:net';
 import { userInfo } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { selfSigned } from '../../test/store/index.js';
+import { type Certificate, makeCertificate } from './certificate.js';
+import { output } from './command.js';
 
 const READY_MS = 10_000;
 const POLL_MS = 20;
 
 /** A real web server as the store: path-style GETs are all that the clients need of S3. */
 export interface Nginx {
-  /** `http://127.0.0.1:PORT`, and the same files over TLS. */
-  plainUrl: string;
-  tlsUrl: string;
-  /** PEM file of what TLS clients must trust. */
-  caFile: string;
+  /** `http://127.0.0.1:PORT` or `https://...` */
+  url: string;
+  /** PEM file of what TLS clients must trust; null without TLS. */
+  caFile: string | null;
   version: string;
   stop(): Promise<void>;
 }
@@ -27,29 +27,34 @@ export interface Nginx {
  * @param folder for configuration, certificate, logs
  * @throws Error that holds what nginx said
  */
-export async function startNginx(command: string, folder: string, root: string): Promise<Nginx> {
-  const [plain, tls] = [await freePort(), await freePort()];
-  const { key, cert } = selfSigned();
-  const caFile = join(folder, 'ca.pem');
-  writeFileSync(caFile, cert);
-  writeFileSync(join(folder, 'key.pem'), key, { mode: 0o600 });
-  writeFileSync(join(folder, 'nginx.conf'), configuration(folder, root, plain, tls));
+export async function startNginx(
+  command: string,
+  folder: string,
+  root: string,
+  tls: boolean,
+): Promise<Nginx> {
+  const port = await freePort();
+  const certificate = tls ? await makeCertificate(folder) : null;
+  const listen = certificate === null ? listenPlain(port) : listenTls(port, certificate);
+  writeFileSync(join(folder, 'nginx.conf'), configuration(folder, root, listen));
   const errorLog = join(folder, 'error.log');
   const child = spawn(command, ['-p', folder, '-e', errorLog, '-c', join(folder, 'nginx.conf')], {
     stdio: ['ignore', 'ignore', 'inherit'],
   });
   const stop = (): Promise<void> => stopped(child);
-  const plainUrl = `http://127.0.0.1:${plain}`;
+  process.once('exit', () => child.kill()); // also when this process is interrupted
   try {
-    const version = await answers(child, plainUrl, errorLog);
-    return { plainUrl, tlsUrl: `https://127.0.0.1:${tls}`, caFile, version, stop };
+    await answers(child, port, errorLog);
+    const url = `${tls ? 'https' : 'http'}://127.0.0.1:${port}`;
+    const version = /nginx\/\S+/.exec(await output(command, ['-v']))?.[0] ?? 'nginx';
+    return { url, caFile: certificate?.caFile ?? null, version, stop };
   } catch (error) {
     await stop();
     throw error;
   }
 }
 
-function configuration(folder: string, root: string, plain: number, tls: number): string {
+function configuration(folder: string, root: string, listen: string): string {
   const { uid, username } = userInfo();
   const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'];
   return `
@@ -69,15 +74,18 @@ http {
   open_file_cache max=4096 inactive=1h;
 ${temporary.map((name) => `  ${name}_temp_path ${join(folder, name)};`).join('\n')}
   root ${root};
-  server { listen 127.0.0.1:${plain} backlog=4096; }
-  server {
-    listen 127.0.0.1:${tls} ssl backlog=4096;
-    ssl_certificate ${join(folder, 'ca.pem')};
-    ssl_certificate_key ${join(folder, 'key.pem')};
-    ssl_protocols TLSv1.3;
-  }
+  server { ${listen} }
 }
 `;
+}
+
+const listenPlain = (port: number): string => `listen 127.0.0.1:${port} backlog=4096;`;
+
+function listenTls(port: number, { certificateFile, keyFile }: Certificate): string {
+  return (
+    `listen 127.0.0.1:${port} ssl backlog=4096; ssl_protocols TLSv1.3; ` +
+    `ssl_certificate ${certificateFile}; ssl_certificate_key ${keyFile};`
+  );
 }
 
 async function freePort(): Promise<number> {
@@ -89,21 +97,37 @@ async function freePort(): Promise<number> {
   return port;
 }
 
-/** What the server calls itself, once it answers. */
-async function answers(child: ChildProcess, url: string, errorLog: string): Promise<string> {
+/** Once it takes connections. */
+async function answers(child: ChildProcess, port: number, errorLog: string): Promise<void> {
   let missing: Error | null = null;
   child.on('error', (error) => {
     missing = error;
   });
   for (let waitedMs = 0; waitedMs < READY_MS; waitedMs += POLL_MS) {
     if (missing !== null) throw missing;
-    if (child.exitCode !== null)
+    if (child.exitCode !== null) {
       throw new Error(`nginx ended with code ${child.exitCode}: ${textOf(errorLog)}`);
-    const answer = await fetch(url).catch(() => null);
-    if (answer !== null) return answer.headers.get('server') ?? 'unknown';
+    }
+    if (await listens(port)) return;
     await sleep(POLL_MS);
   }
   throw new Error(`nginx did not answer for ${READY_MS / 1000} s: ${textOf(errorLog)}`);
+}
+
+function listens(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect(port, '127.0.0.1');
+    socket.on('error', () => resolve(false));
+    socket.on('connect', () => {
+      socket.destroy();
+      resolve(true);
+    });
+  });
+}
+
+/** As nginx makes it of a file: its time and its length, in hexadecimal. */
+export function etagOf({ mtimeMs, size }: Stats): string {
+  return `"${Math.floor(mtimeMs / 1000).toString(16)}-${size.toString(16)}"`;
 }
 
 function textOf(path: string): string {

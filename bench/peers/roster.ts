@@ -24,19 +24,21 @@ export const CLIENTS = [
   'boto3',
 ] as const;
 export type ClientName = (typeof CLIENTS)[number];
-export const PYTHON_PEERS = ['obstore', 's3torchconnector', 'boto3'] as const;
+const PYTHON_PEERS: readonly ClientName[] = ['obstore', 's3torchconnector', 'boto3'];
+export const isPythonPeer = (name: ClientName): boolean => PYTHON_PEERS.includes(name);
 
-/** Of each, the settings that are tried: how it reads, and how many readers it has (docs of each in `python/`). */
+/** Ways to read that are tried (what each is: `python/`); the best of them is measured, with a reader for each request in flight. */
 export const VARIANTS: Readonly<Partial<Record<ClientName, readonly string[]>>> = {
-  obstore: ['async-32', 'async_range-32', 'threads-8', 'threads_range-8'],
-  s3torchconnector: ['plain-32', 'plain-8', 'fast-32'],
-  boto3: ['read-32', 'read-8', 'readinto-32', 'readinto-8'],
+  obstore: ['async', 'async_range', 'threads', 'threads_range'],
+  s3torchconnector: ['plain', 'fast'],
+  boto3: ['read', 'readinto'],
 };
 
 /** Of what the leanest clients read in a round, what this one does, so that a round of each takes about as long. */
 export function shareOf(name: ClientName): number {
+  if (name === 'boto3') return 0.1;
   if (name === 'feed-portable') return 0.5;
-  return (PYTHON_PEERS as readonly string[]).includes(name) ? 0.25 : 1;
+  return isPythonPeer(name) ? 0.25 : 1;
 }
 
 /** Why a client cannot be measured here and what to do, or null. */
@@ -63,9 +65,9 @@ export async function startClient(
   inFlight: number,
   variant = '',
 ): Promise<PeerClient> {
-  const { objects, store, tls } = settings;
+  const { objects, store } = settings;
   const { objectBytes, root } = objects;
-  const url = tls ? store.tlsUrl : store.plainUrl;
+  const { url, caFile } = store;
   const job: PeerJob = {
     endpoint: url,
     region: REGION,
@@ -73,7 +75,7 @@ export async function startClient(
     keys: objects.keys,
     object_bytes: objectBytes,
     in_flight: inFlight,
-    ca_file: tls ? store.caFile : null,
+    ca_file: caFile,
     root,
     variant,
   };
@@ -82,7 +84,7 @@ export async function startClient(
     writeFileSync(path, text);
     return path;
   };
-  const env = environment(job.ca_file);
+  const env = environment(caFile);
   const landing = landingBytes(inFlight, objectBytes);
   const paths = objects.keys.map((key) => `/${BUCKET}/${key}`);
   switch (name) {
@@ -92,7 +94,7 @@ export async function startClient(
     case 'engine': {
       const list = file(paths.map((path) => `${url}${path} ${objectBytes}\n`).join(''));
       const args = ['--urls', list, '--mode', name, '--in-flight', String(inFlight), '--serve', root];
-      const ca = job.ca_file === null ? [] : ['--ca', job.ca_file];
+      const ca = caFile === null ? [] : ['--ca', caFile];
       const all = [...args, '--landing-bytes', String(landing), ...ca];
       return ProcessClient.start(name, await getBench(), all, env);
     }

@@ -9,7 +9,7 @@ import boto3
 from botocore.config import Config
 
 
-def open_client(job, how: str, workers: int):
+def open_client(job):
     """`read`: the body as new bytes; `readinto`: into memory of the thread that is used again."""
     client = boto3.client(
         "s3",
@@ -17,7 +17,7 @@ def open_client(job, how: str, workers: int):
         region_name=job.region,
         verify=job.ca_file,
         config=Config(
-            max_pool_connections=workers,
+            max_pool_connections=job.in_flight,
             retries={"total_max_attempts": 1},
             s3={"addressing_style": "path"},
         ),
@@ -36,4 +36,4 @@ def open_client(job, how: str, workers: int):
             got += count
         return own.memory[:got]
 
-    return {"read": read, "readinto": readinto}[how]
+    return {"read": read, "readinto": readinto}[job.variant]

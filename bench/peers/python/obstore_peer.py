@@ -10,7 +10,7 @@ import obstore
 from obstore.store import S3Store
 
 
-def open_client(job, how: str, workers: int):
+def open_client(job):
     """`async` and `threads`: a GET of the object; `async_range` and `threads_range`: of its range, one call for both steps."""
     options = {"allow_http": True, "timeout": timedelta(minutes=2)}
     if job.ca_file:
@@ -42,4 +42,4 @@ def open_client(job, how: str, workers: int):
         "threads": by_threads,
         "threads_range": by_threads_range,
     }
-    return ways[how]
+    return ways[job.variant]

@@ -9,12 +9,12 @@ from s3torchconnectorclient._mountpoint_s3_client import MountpointS3Client
 GBPS = {"plain": 10.0, "fast": 100.0}
 
 
-def open_client(job, how: str, workers: int):
+def open_client(job):
     """`plain`: with the throughput that it aims at by itself; `fast`: aimed at 100 Gbit/s, so with more connections."""
     client = MountpointS3Client(
         job.region,
         "os2g-bench",
-        GBPS[how],
+        GBPS[job.variant],
         endpoint=job.endpoint,
         force_path_style=True,
         max_attempts=1,

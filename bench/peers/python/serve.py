@@ -31,7 +31,7 @@ class Job:
     root: str
     """The folder that the store serves: bucket and key name a file in it."""
     variant: str
-    """Of the settings that the client may be read with, one: `HOW-WORKERS`."""
+    """Of the ways that the client may be read in, one."""
 
 
 CLIENTS = {
@@ -45,11 +45,10 @@ class Reader:
     """Reads the keys in turn, each round going on where the last one ended."""
 
     def __init__(self, job: Job, client: str) -> None:
-        how, workers = job.variant.rsplit("-", 1)
         self._job = job
-        self._workers = min(int(workers), job.in_flight)
+        self._workers = job.in_flight
         self._keys = itertools.cycle(job.keys)
-        self._get = CLIENTS[client](job, how, self._workers)
+        self._get = CLIENTS[client](job)
         self._loop = asyncio.new_event_loop() if asyncio.iscoroutinefunction(self._get) else None
         self._pool = None if self._loop else ThreadPoolExecutor(self._workers)
 
