@@ -71,6 +71,7 @@ http {
   default_type application/octet-stream;
   keepalive_requests 1000000000;
   keepalive_timeout 1h;
+  client_header_timeout 1h; # also of a connection that has not asked yet
   open_file_cache max=4096 inactive=1h;
 ${temporary.map((name) => `  ${name}_temp_path ${join(folder, name)};`).join('\n')}
   root ${root};

@@ -28,7 +28,9 @@ def open_client(job):
         return await (await obstore.get_async(store, key)).bytes_async()
 
     async def by_async_range(key: str):
-        return await obstore.get_range_async(store, key, start=0, length=job.object_bytes)
+        return await obstore.get_range_async(
+            store, key, start=0, length=job.object_bytes
+        )
 
     def by_threads(key: str):
         return obstore.get(store, key).bytes()

@@ -49,7 +49,9 @@ class Reader:
         self._workers = job.in_flight
         self._keys = itertools.cycle(job.keys)
         self._get = CLIENTS[client](job)
-        self._loop = asyncio.new_event_loop() if asyncio.iscoroutinefunction(self._get) else None
+        self._loop = (
+            asyncio.new_event_loop() if asyncio.iscoroutinefunction(self._get) else None
+        )
         self._pool = None if self._loop else ThreadPoolExecutor(self._workers)
 
     def read(self, gets: int, check: bool = False) -> None:
@@ -57,7 +59,9 @@ class Reader:
         if self._loop:
             self._loop.run_until_complete(self._tasks(turns, check))
             return
-        futures = [self._pool.submit(self._worker, turns, check) for _ in range(self._workers)]
+        futures = [
+            self._pool.submit(self._worker, turns, check) for _ in range(self._workers)
+        ]
         for future in futures:
             future.result()
 
@@ -107,7 +111,10 @@ def main() -> None:
             answer = cost(reader, job, int(count[0]))
         else:
             reader.read(len(job.keys), check=True)
-            answer = {"verified": len(job.keys), "bytes": len(job.keys) * job.object_bytes}
+            answer = {
+                "verified": len(job.keys),
+                "bytes": len(job.keys) * job.object_bytes,
+            }
         print(json.dumps(answer), flush=True)
 
 
