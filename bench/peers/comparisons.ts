@@ -22,6 +22,9 @@ export function comparisonsOf(rows: readonly Row[], objectBytes: number): Compar
   if (engine && wrk) list.push(ratio('engine / wrk', engine, wrk, ENGINE_TO_WRK));
   const peers = rows.filter((each) => isPythonPeer(each.name));
   const best = bestOf(peers.filter((each) => each.inFlight === inFlight));
+  // What an aim can be at the least: nobody receives the bytes for less.
+  if (recv && wrk) list.push(ratio('recv / wrk', recv, wrk, null));
+  if (recv && best) list.push(ratio(`recv / ${best.name} (best peer)`, recv, best, null));
   const aim = FEED_TO_PEER.find(([leastBytes]) => objectBytes >= leastBytes)![1];
   if (feed && best) list.push(ratio(`feed-native / ${best.name} (best peer)`, feed, best, aim));
   const portable = row('feed-portable');
