@@ -4,6 +4,8 @@ import { type ClientName, isPythonPeer } from './roster.js';
 const ENGINE_TO_RECV = 1.15;
 const ENGINE_TO_WRK = 0.9;
 const FEED_OVER_ENGINE_US = 8;
+/** Larger ones are several requests of the feed, and one of the engine's. */
+const LARGEST_WHOLE_BYTES = 8 * 2 ** 20;
 /** Of the whole feed to the best peer, by the least object that it holds for. */
 const FEED_TO_PEER: readonly (readonly [leastBytes: number, aim: number])[] = [
   [32e6, 0.5],
@@ -34,7 +36,7 @@ export function comparisonsOf(rows: readonly Row[], objectBytes: number): Compar
     list.push(ratio(`feed-native / ${fewer.name} with ${fewer.inFlight} in flight`, feed, fewer, null));
   }
   if (feed && portable) list.push(ratio('feed-native / feed-portable', feed, portable, null));
-  return [...list, ...overEngine(rows, row)];
+  return objectBytes > LARGEST_WHOLE_BYTES ? list : [...list, ...overEngine(rows, row)];
 }
 
 /** At the first number in flight the aim is fixed; at each further one it is to be less than at the one before. */
