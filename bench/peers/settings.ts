@@ -37,5 +37,5 @@ export function batchSamples(landing: number, objectBytes: number): number {
 
 /** GETs of one round. @param share of what the leanest clients read in one, 0..1 */
 export function getsPerRound(inFlight: number, objectBytes: number, share: number): number {
-  return Math.max(2 * inFlight, Math.round((ROUND_BYTES * share) / objectBytes));
+  return Math.max(inFlight, Math.round((ROUND_BYTES * share) / objectBytes));
 }
