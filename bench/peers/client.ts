@@ -9,6 +9,8 @@ export interface Round {
   wallUs: number;
   /** How often the engine woke whoever waited for it; absent: not counted. */
   wakes?: number;
+  /** Requests beside the first of an object or part that were sent against the slow tail; absent: it sends none. */
+  hedges?: number;
 }
 
 export interface Verified {

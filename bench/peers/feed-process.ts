@@ -52,6 +52,7 @@ class FeedRounds {
 
   async round(gets: number): Promise<Round> {
     const before = this.#fetched();
+    const hedgesBefore = this.#feed.stats().hedges;
     const cpu = process.cpuUsage();
     const start = process.hrtime.bigint();
     for (let samples = 0; samples < gets; ) {
@@ -63,13 +64,9 @@ class FeedRounds {
     const { user, system } = process.cpuUsage(cpu);
     const wallUs = Number(process.hrtime.bigint() - start) / 1e3;
     const done = this.#fetched() - before;
-    return {
-      gets: done,
-      bytes: done * this.#job.object_bytes,
-      cpuUs: user + system,
-      systemUs: system,
-      wallUs,
-    };
+    const bytes = done * this.#job.object_bytes;
+    const hedges = this.#feed.stats().hedges - hedgesBefore;
+    return { gets: done, bytes, cpuUs: user + system, systemUs: system, wallUs, hedges };
   }
 
   async verify(): Promise<Verified> {

@@ -33,6 +33,8 @@ export interface PeerFigures {
   gbPerCpuSecond: Spread | null;
   /** GETs for each wake-up; null where none is counted. */
   getsPerWake: Spread | null;
+  /** Of all rounds, and the GETs of all rounds; null where none are sent. */
+  hedges: { sent: number; gets: number } | null;
 }
 
 export interface Peers {
@@ -64,6 +66,8 @@ export function figuresOf(row: Row): PeerFigures {
   const { name, inFlight, variant, tried, missing, rounds, verified } = row;
   const spread = (of: (round: Round) => number): Spread | null =>
     rounds.length > 0 ? spreadOf(rounds.map(of)) : null;
+  const sum = (of: (round: Round) => number): number => rounds.reduce((all, round) => all + of(round), 0);
+  const hedging = rounds.some((round) => round.hedges !== undefined);
   const counted = rounds.every((round) => round.wakes !== undefined);
   return {
     ...{ name, inFlight, variant, tried, missing, verified },
@@ -72,6 +76,7 @@ export function figuresOf(row: Row): PeerFigures {
     systemUs: spread((round) => round.systemUs / round.gets),
     perSecond: spread((round) => (round.gets / round.wallUs) * 1e6),
     gbPerCpuSecond: spread((round) => round.bytes / round.cpuUs / 1e3),
+    hedges: hedging ? { sent: sum(({ hedges = 0 }) => hedges), gets: sum(({ gets }) => gets) } : null,
     getsPerWake: counted ? spread((round) => round.gets / (round.wakes || Number.NaN)) : null,
   };
 }

@@ -55,6 +55,10 @@ function tried({ clients, versions }: Peers): string {
       const all = Object.entries(tried).map(([way, cpuUs]) => `${way} ${cpuUs.toFixed(0)}`);
       return `${name} ${versions[name]}: ${variant} is the best of its ways (CPU us/GET in a trial: ${all.join(', ')})`;
     });
+  const hedges = clients.flatMap(({ name, inFlight, hedges }) =>
+    hedges === null ? [] : [`${name} with ${inFlight}: ${hedges.sent} in ${hedges.gets} GETs`],
+  );
+  if (hedges.length > 0) lines.push(`Hedges, whose cost is in the figures: ${hedges.join(', ')}.`);
   return lines.join('\n');
 }
 
