@@ -14,7 +14,8 @@ export interface FeedJob extends PeerJob {
   etag: string;
 }
 
-const POLL_MS = 2;
+/** Seldom: a look costs as much CPU as some GETs, and large objects take long. */
+const POLL_MS = 20;
 
 /** All of the `os2g` policy, with the concurrency that the other clients have. */
 function open(job: FeedJob): Promise<Feed> {
