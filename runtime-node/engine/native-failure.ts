@@ -16,8 +16,8 @@ export class NativeFailures {
   readonly #settings: NativeEngineSettings;
   /** By the engine's number for them. */
   readonly #credentials = new Map<number, S3Credentials | null>();
-  /** The row that each request reads, by its id: ids are small and used again. */
-  #rows = new Float64Array(1024);
+  /** The row that each request reads, by its id, until it is fetched: ids hold a generation, so that they are any u32. */
+  readonly #rows = new Map<number, number>();
   /** Requests whose credentials could not be refreshed. */
   readonly #withoutRefresh = new Map<number, unknown>();
 
@@ -37,15 +37,13 @@ export class NativeFailures {
 
   /** A new attempt of the request begins: its last failure is history. */
   begins(id: number, row: number): void {
-    if (id >= this.#rows.length) this.#grow(id);
-    this.#rows[id] = row;
+    this.#rows.set(id, row);
     if (this.#withoutRefresh.size > 0) this.#withoutRefresh.delete(id);
   }
 
-  #grow(id: number): void {
-    const grown = new Float64Array(Math.max(2 * this.#rows.length, id + 1));
-    grown.set(this.#rows);
-    this.#rows = grown;
+  /** Nobody will ask what failed. */
+  fetched(id: number): void {
+    this.#rows.delete(id);
   }
 
   cannotRefresh(id: number, cause: unknown): void {
@@ -60,9 +58,10 @@ export class NativeFailures {
 
   get(id: number): FetchFailure | undefined {
     const failure = this.#handle.failure(id);
-    if (failure === null) return undefined;
+    const row = this.#rows.get(id);
+    if (failure === null || row === undefined) return undefined;
     const { access, table } = this.#settings;
-    const key = table.key(this.#rows[id]!);
+    const key = table.key(row);
     const place = `s3://${access.bucket}/${key}`;
     if (this.#withoutRefresh.has(id)) {
       const cause = this.#withoutRefresh.get(id);

@@ -232,6 +232,7 @@ class NativeEngine implements GetEngine {
       if (kind === records.COMPLETION_FIRST_BYTE) sink.firstByte(id, attempt, timeNs);
       else if (kind === records.COMPLETION_FETCHED) {
         sink.fetched(id, attempt, bytes, timeNs);
+        this.#failures.fetched(id);
         ended++;
       } else {
         const failureClass = words[word + records.COMPLETION_W_CLASS]! as FailureClass;

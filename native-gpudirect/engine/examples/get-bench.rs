@@ -3,19 +3,33 @@
 //!
 //! ```text
 //! get-bench --urls FILE [--in-flight 32] [--requests 8000] [--rounds 6] [--mode both|engine|recv] [--ca FILE] [--threads 1]
+//!           [--landing-bytes 33554432] [--serve FOLDER]
 //! ```
-//! Each line of FILE is a URL and the object's size in bytes; all are of one host. Requests of the engine are signed.
+//! Each line of FILE is a URL and the object's size in bytes; all are of one host. Requests of the engine are signed. `--serve`, with
+//! one mode, takes rounds from the standard input; FOLDER holds what the store serves (see `get-bench/serve.rs`).
 
+#[path = "get-bench/client.rs"]
+mod client;
 #[path = "get-bench/floor.rs"]
 mod floor;
 #[path = "get-bench/landing.rs"]
 mod landing;
+#[path = "get-bench/meter.rs"]
+mod meter;
 #[path = "get-bench/run.rs"]
 mod run;
+#[path = "get-bench/serve.rs"]
+mod serve;
 
 use std::error::Error;
+use std::io;
+use std::path::Path;
 
-use landing::{Cost, Landing};
+use client::{Client, unseen};
+use floor::Floor;
+use landing::Landing;
+use meter::{Cost, Meter};
+use run::Bare;
 
 /// One object of the list.
 pub struct Item {
@@ -31,9 +45,16 @@ pub struct Plan {
     port: u16,
     items: Vec<Item>,
     in_flight: usize,
-    requests: usize,
+    landing_bytes: usize,
     threads: usize,
     ca_pem: Option<String>,
+}
+
+impl Plan {
+    fn landing(&self) -> io::Result<Landing> {
+        let largest = self.items.iter().map(|item| item.size).max().unwrap_or(0);
+        Landing::new(self.in_flight, largest, self.landing_bytes)
+    }
 }
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -45,22 +66,28 @@ fn main() -> Result<(), Box<dyn Error>> {
     let urls = std::fs::read_to_string(option("--urls").ok_or("--urls FILE is needed")?)?;
     let mut plan = plan(&urls)?;
     plan.in_flight = number("--in-flight", 32)?;
-    plan.requests = number("--requests", 8000)?;
+    plan.landing_bytes = number("--landing-bytes", 32 << 20)?;
     plan.threads = number("--threads", 1)?;
     plan.ca_pem = option("--ca").map(std::fs::read_to_string).transpose()?;
     let mode = option("--mode").unwrap_or_else(|| "both".to_owned());
-    let largest = plan.items.iter().map(|item| item.size).max().unwrap_or(0);
-    let landing = Landing::new(plan.in_flight, largest);
+    if let Some(root) = option("--serve") {
+        let mut client: Box<dyn Client> = match mode.as_str() {
+            "recv" => Box::new(Floor::new(&plan)?),
+            _ => Box::new(Bare::new(&plan)?),
+        };
+        return serve::serve(&plan, client.as_mut(), Path::new(&root));
+    }
+    compare(&plan, &mode, number("--rounds", 6)?, number("--requests", 8000)?)
+}
 
+fn compare(plan: &Plan, mode: &str, rounds: usize, requests: usize) -> Result<(), Box<dyn Error>> {
     let (mut engine, mut floor) = (Vec::new(), Vec::new());
-    for round in 0..number("--rounds", 6)? {
+    for round in 0..rounds {
         if mode != "engine" && !plan.tls {
-            floor.push(floor::run(&plan, &landing)?);
-            println!("round {round}: recv   {}", floor[floor.len() - 1]);
+            floor.push(measure(&mut Floor::new(plan)?, requests, round, "recv  ")?);
         }
         if mode != "recv" {
-            engine.push(run::run(&plan, &landing)?);
-            println!("round {round}: engine {}", engine[engine.len() - 1]);
+            engine.push(measure(&mut Bare::new(plan)?, requests, round, "engine")?);
         }
     }
     let least = |costs: &[Cost]| costs.iter().map(|cost| cost.cpu_us).fold(f64::INFINITY, f64::min);
@@ -78,6 +105,20 @@ fn main() -> Result<(), Box<dyn Error>> {
         );
     }
     Ok(())
+}
+
+fn measure(
+    client: &mut dyn Client,
+    requests: usize,
+    round: usize,
+    name: &str,
+) -> Result<Cost, Box<dyn Error>> {
+    client.read(128, &mut unseen)?; // connections and caches
+    let meter = Meter::start();
+    client.read(requests, &mut unseen)?;
+    let cost = meter.stop(requests);
+    println!("round {round}: {name} {cost}{}", client.note());
+    Ok(cost)
 }
 
 fn plan(urls: &str) -> Result<Plan, Box<dyn Error>> {
@@ -106,7 +147,7 @@ fn plan(urls: &str) -> Result<Plan, Box<dyn Error>> {
         port,
         items,
         in_flight: 1,
-        requests: 1,
+        landing_bytes: 0,
         threads: 1,
         ca_pem: None,
     })

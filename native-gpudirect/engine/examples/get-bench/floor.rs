@@ -4,113 +4,143 @@
 use std::error::Error;
 use std::io::{self, Write};
 use std::net::TcpStream;
-use std::os::fd::AsRawFd;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 
 use crate::Plan;
-use crate::landing::{Cost, Landing, Meter};
+use crate::client::{Client, Seen};
+use crate::landing::Landing;
+
+pub struct Floor<'a> {
+    plan: &'a Plan,
+    landing: Landing,
+    epoll: OwnedFd,
+    connections: Vec<Connection>,
+    events: Vec<libc::epoll_event>,
+    /// Of all calls together.
+    sent: usize,
+}
 
 struct Connection {
     tcp: TcpStream,
     request: Vec<u8>,
-    size: usize,
+    item: usize,
+    slot: usize,
     got: usize,
-    /// Head and body; known when the head has come.
-    total: Option<usize>,
+    /// Bytes of the head, known when it has come.
+    head: Option<usize>,
 }
 
-pub fn run(plan: &Plan, landing: &Landing) -> Result<Cost, Box<dyn Error>> {
-    // SAFETY: no memory is handed over.
-    let epoll = unsafe { libc::epoll_create1(libc::EPOLL_CLOEXEC) };
-    let mut connections = Vec::new();
-    for n in 0..plan.in_flight {
-        let tcp = TcpStream::connect((plan.hostname.as_str(), plan.port))?;
-        tcp.set_nodelay(true)?;
-        tcp.set_nonblocking(true)?;
-        let mut event = libc::epoll_event {
-            events: libc::EPOLLIN as u32,
-            u64: n as u64,
-        };
-        // SAFETY: both descriptors are open; the event lives for the call.
-        check(unsafe { libc::epoll_ctl(epoll, libc::EPOLL_CTL_ADD, tcp.as_raw_fd(), &mut event) } as isize)?;
-        connections.push(Connection {
-            tcp,
-            request: Vec::new(),
-            size: 0,
-            got: 0,
-            total: None,
-        });
+impl<'a> Floor<'a> {
+    pub fn new(plan: &'a Plan) -> Result<Floor<'a>, Box<dyn Error>> {
+        // SAFETY: no memory is handed over; the descriptor is new and nobody else's.
+        let epoll =
+            unsafe { OwnedFd::from_raw_fd(check(libc::epoll_create1(libc::EPOLL_CLOEXEC) as isize)? as i32) };
+        let connections = (0..plan.in_flight)
+            .map(|n| connect(plan, &epoll, n))
+            .collect::<io::Result<Vec<_>>>()?;
+        Ok(Floor {
+            plan,
+            landing: plan.landing()?,
+            epoll,
+            events: vec![libc::epoll_event { events: 0, u64: 0 }; connections.len()],
+            connections,
+            sent: 0,
+        })
     }
-    pass(plan, landing, epoll, &mut connections, plan.in_flight * 4)?;
-    let meter = Meter::start();
-    pass(plan, landing, epoll, &mut connections, plan.requests)?;
-    let cost = meter.stop(plan.requests, String::new());
-    // SAFETY: ours, and not used from here on.
-    unsafe { libc::close(epoll) };
-    Ok(Cost {
-        io_us: cost.cpu_us,
-        ..cost
-    })
+
+    fn send(&mut self, n: usize) -> io::Result<()> {
+        let connection = &mut self.connections[n];
+        connection.item = self.sent % self.plan.items.len();
+        connection.slot = self.landing.take();
+        (connection.got, connection.head) = (0, None);
+        self.sent += 1;
+        connection.request.clear();
+        let path = &self.plan.items[connection.item].path;
+        write!(
+            connection.request,
+            "GET /{path} HTTP/1.1\r\nhost: {}\r\n\r\n",
+            self.plan.host
+        )?;
+        connection.tcp.write_all(&connection.request)
+    }
+
+    /// Whether the answer is whole.
+    fn receive(&mut self, n: usize) -> Result<bool, Box<dyn Error>> {
+        let connection = &mut self.connections[n];
+        let room = self.landing.slot_bytes - connection.got;
+        // SAFETY: inside the slot of this connection.
+        let to = unsafe { self.landing.at(connection.slot).add(connection.got) };
+        // SAFETY: `to` is memory for `room` bytes.
+        let count = check(unsafe { libc::recv(connection.tcp.as_raw_fd(), to.cast(), room, 0) })?;
+        if count == 0 {
+            return Err("the store closed a connection".into());
+        }
+        if connection.head.is_none() {
+            // SAFETY: just received, by this thread.
+            let head = unsafe { self.landing.bytes(connection.slot, 0, count.min(1024)) };
+            let end = head.windows(4).position(|four| four == b"\r\n\r\n");
+            connection.head = Some(end.ok_or("no head in the first bytes")? + 4);
+        }
+        connection.got += count;
+        let size = self.plan.items[connection.item].size;
+        Ok(connection.head.is_some_and(|head| connection.got == head + size))
+    }
 }
 
-fn pass(
-    plan: &Plan,
-    landing: &Landing,
-    epoll: libc::c_int,
-    connections: &mut [Connection],
-    requests: usize,
-) -> Result<(), Box<dyn Error>> {
-    let (mut sent, mut ended) = (0, 0);
-    for connection in connections.iter_mut().take(requests) {
-        send(plan, connection, sent)?;
-        sent += 1;
-    }
-    let mut events = vec![libc::epoll_event { events: 0, u64: 0 }; connections.len()];
-    while ended < requests {
-        // SAFETY: `events` has room for as many.
-        let ready = unsafe { libc::epoll_wait(epoll, events.as_mut_ptr(), events.len() as i32, -1) };
-        for event in &events[..check(ready as isize)?] {
-            let n = event.u64 as usize;
-            let connection = &mut connections[n];
-            let room = landing.slot_bytes - connection.got;
-            // SAFETY: inside the slot of this connection.
-            let to = unsafe { landing.start().add(n * landing.slot_bytes + connection.got) };
-            // SAFETY: `to` is memory for `room` bytes.
-            let count = check(unsafe { libc::recv(connection.tcp.as_raw_fd(), to.cast(), room, 0) })?;
-            if count == 0 {
-                return Err("the store closed a connection".into());
-            }
-            if connection.total.is_none() {
-                // SAFETY: just received.
-                let head = unsafe { std::slice::from_raw_parts(to, count.min(1024)) };
-                let end = head
-                    .windows(4)
-                    .position(|four| four == b"\r\n\r\n")
-                    .ok_or("no head in the first bytes")?;
-                connection.total = Some(end + 4 + connection.size);
-            }
-            connection.got += count;
-            if connection.total == Some(connection.got) {
-                ended += 1;
-                if sent < requests {
-                    send(plan, connection, sent)?;
-                    sent += 1;
+impl Client for Floor<'_> {
+    fn read(&mut self, requests: usize, seen: &mut Seen) -> Result<(), Box<dyn Error>> {
+        let goal = self.sent + requests;
+        let mut left = requests;
+        for n in 0..self.connections.len().min(requests) {
+            self.send(n)?;
+        }
+        while left > 0 {
+            let (room, epoll) = (self.events.len() as i32, self.epoll.as_raw_fd());
+            // SAFETY: `events` has room for as many.
+            let ready =
+                check(unsafe { libc::epoll_wait(epoll, self.events.as_mut_ptr(), room, -1) } as isize)?;
+            for event in 0..ready {
+                let n = self.events[event].u64 as usize;
+                if !self.receive(n)? {
+                    continue;
+                }
+                left -= 1;
+                let Connection { item, slot, head, .. } = self.connections[n];
+                // SAFETY: the answer is whole, and the slot is used again only after it was given back.
+                let body = unsafe {
+                    self.landing
+                        .bytes(slot, head.unwrap_or(0), self.plan.items[item].size)
+                };
+                seen(item, body)?;
+                self.landing.give_back(slot);
+                if self.sent < goal {
+                    self.send(n)?;
                 }
             }
         }
+        Ok(())
     }
-    Ok(())
 }
 
-fn send(plan: &Plan, connection: &mut Connection, n: usize) -> io::Result<()> {
-    let item = &plan.items[n % plan.items.len()];
-    connection.request.clear();
-    write!(
-        connection.request,
-        "GET /{} HTTP/1.1\r\nhost: {}\r\n\r\n",
-        item.path, plan.host
-    )?;
-    (connection.size, connection.got, connection.total) = (item.size, 0, None);
-    connection.tcp.write_all(&connection.request)
+fn connect(plan: &Plan, epoll: &OwnedFd, n: usize) -> io::Result<Connection> {
+    let tcp = TcpStream::connect((plan.hostname.as_str(), plan.port))?;
+    tcp.set_nodelay(true)?;
+    tcp.set_nonblocking(true)?;
+    let mut event = libc::epoll_event {
+        events: libc::EPOLLIN as u32,
+        u64: n as u64,
+    };
+    let (epoll, fd) = (epoll.as_raw_fd(), tcp.as_raw_fd());
+    // SAFETY: both descriptors are open; the event lives for the call.
+    check(unsafe { libc::epoll_ctl(epoll, libc::EPOLL_CTL_ADD, fd, &mut event) } as isize)?;
+    Ok(Connection {
+        tcp,
+        request: Vec::new(),
+        item: 0,
+        slot: 0,
+        got: 0,
+        head: None,
+    })
 }
 
 fn check(result: isize) -> io::Result<usize> {

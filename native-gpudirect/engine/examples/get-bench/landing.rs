@@ -1,109 +1,99 @@
-//! Memory to receive into, and what was spent.
+//! Memory to receive into: shared, as the memory that a feed lands in.
 
-use std::cell::UnsafeCell;
-use std::fmt;
+use std::collections::VecDeque;
+use std::io;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
 
-/// One slot for each request in flight.
+/// More than the head of an answer, which the plain loop receives with its body.
+const HEAD_BYTES: usize = 4096;
+
+/// Slots that are used in turn, so that all of the memory is, as in a feed, and not a few slots that stay in a cache.
 pub struct Landing {
     pub memory: Arc<Memory>,
     pub slot_bytes: usize,
+    free: VecDeque<usize>,
 }
 
-pub struct Memory(pub Box<[UnsafeCell<u8>]>);
+impl Landing {
+    /// Slots for `in_flight` bodies of `bytes`, and as many more as `landing_bytes` has room for.
+    pub fn new(in_flight: usize, bytes: usize, landing_bytes: usize) -> io::Result<Landing> {
+        let slot_bytes = (bytes + HEAD_BYTES).next_multiple_of(4096);
+        let slots = in_flight.max(landing_bytes / slot_bytes);
+        Ok(Landing {
+            memory: Arc::new(Memory::new(slots * slot_bytes)?),
+            slot_bytes,
+            free: (0..slots).collect(),
+        })
+    }
+
+    pub fn slots(&self) -> usize {
+        self.memory.bytes / self.slot_bytes
+    }
+
+    /// The slot that has been free for longest; there are as many as requests in flight, at least.
+    pub fn take(&mut self) -> usize {
+        self.free.pop_front().unwrap_or_default()
+    }
+
+    pub fn give_back(&mut self, slot: usize) {
+        self.free.push_back(slot);
+    }
+
+    pub fn at(&self, slot: usize) -> *mut u8 {
+        // SAFETY: slots lie inside the memory.
+        unsafe { self.memory.start.add(slot * self.slot_bytes) }
+    }
+
+    /// # Safety
+    /// Nothing writes to the slot while the slice is alive.
+    pub unsafe fn bytes(&self, slot: usize, from: usize, length: usize) -> &[u8] {
+        assert!(from + length <= self.slot_bytes);
+        // SAFETY: inside the slot; the rest is the caller's promise.
+        unsafe { std::slice::from_raw_parts(self.at(slot).add(from), length) }
+    }
+}
+
+pub struct Memory {
+    pub start: *mut u8,
+    pub bytes: usize,
+}
 
 // SAFETY: each slot is used by one request at a time.
 unsafe impl Sync for Memory {}
 // SAFETY: plain bytes.
 unsafe impl Send for Memory {}
 
-impl Landing {
-    pub fn new(slots: usize, bytes: usize) -> Landing {
-        // Room for the head of an answer too, which the plain loop receives with its body.
-        let slot_bytes = (bytes + 4096).next_multiple_of(4096);
-        let memory = (0..slots * slot_bytes).map(|_| UnsafeCell::new(1)).collect();
-        Landing {
-            memory: Arc::new(Memory(memory)),
-            slot_bytes,
+impl Memory {
+    fn new(bytes: usize) -> io::Result<Memory> {
+        // SAFETY: the name ends in NUL.
+        let fd = unsafe { libc::memfd_create(c"get-bench".as_ptr(), libc::MFD_CLOEXEC) };
+        if fd < 0 {
+            return Err(io::Error::last_os_error());
         }
-    }
-
-    pub fn start(&self) -> *mut u8 {
-        UnsafeCell::raw_get(self.memory.0.as_ptr())
-    }
-}
-
-pub struct Cost {
-    pub cpu_us: f64,
-    /// Of `cpu_us`, what was spent in the kernel.
-    pub system_us: f64,
-    /// Without the thread that submits and drains.
-    pub io_us: f64,
-    pub requests_per_s: f64,
-    pub note: String,
-}
-
-impl fmt::Display for Cost {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Cost {
-            cpu_us,
-            system_us,
-            io_us,
-            requests_per_s,
-            note,
-        } = self;
-        write!(
-            f,
-            "{cpu_us:6.1} CPU us/request ({system_us:.1} in the kernel, {io_us:.1} on I/O threads), {requests_per_s:6.0} requests/s{note}"
-        )
-    }
-}
-
-pub struct Meter {
-    start: Instant,
-    all: (Duration, Duration),
-    own: (Duration, Duration),
-}
-
-impl Meter {
-    pub fn start() -> Meter {
-        Meter {
-            start: Instant::now(),
-            all: cpu(libc::RUSAGE_SELF),
-            own: cpu(libc::RUSAGE_THREAD),
+        // SAFETY: a new descriptor that nothing else owns.
+        let fd = unsafe { OwnedFd::from_raw_fd(fd) };
+        // SAFETY: an open descriptor.
+        if unsafe { libc::ftruncate(fd.as_raw_fd(), bytes as libc::off_t) } != 0 {
+            return Err(io::Error::last_os_error());
         }
-    }
-
-    pub fn stop(self, requests: usize, note: String) -> Cost {
-        let each = |time: Duration| time.as_secs_f64() * 1e6 / requests as f64;
-        let since = |now: (Duration, Duration), then: (Duration, Duration)| (now.0 - then.0, now.1 - then.1);
-        let (user, system) = since(cpu(libc::RUSAGE_SELF), self.all);
-        let (own_user, own_system) = since(cpu(libc::RUSAGE_THREAD), self.own);
-        let requests_per_s = requests as f64 / self.start.elapsed().as_secs_f64();
-        let all = user + system;
-        let io = all.saturating_sub(own_user + own_system);
-        Cost {
-            cpu_us: each(all),
-            system_us: each(system),
-            io_us: each(io),
-            requests_per_s,
-            note,
+        let access = libc::PROT_READ | libc::PROT_WRITE;
+        let flags = libc::MAP_SHARED | libc::MAP_POPULATE;
+        // SAFETY: a new mapping, wherever the kernel likes.
+        let start = unsafe { libc::mmap(std::ptr::null_mut(), bytes, access, flags, fd.as_raw_fd(), 0) };
+        if start == libc::MAP_FAILED {
+            return Err(io::Error::last_os_error());
         }
+        Ok(Memory {
+            start: start.cast(),
+            bytes,
+        })
     }
 }
 
-/// In user space and in the kernel.
-fn cpu(who: libc::c_int) -> (Duration, Duration) {
-    // SAFETY: a struct of numbers; all zero is a value of it.
-    let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
-    // SAFETY: `usage` is there to be written to.
-    unsafe { libc::getrusage(who, &mut usage) };
-    let of = |time: libc::timeval| {
-        Duration::new(
-            time.tv_sec.unsigned_abs(),
-            time.tv_usec.unsigned_abs() as u32 * 1000,
-        )
-    };
-    (of(usage.ru_utime), of(usage.ru_stime))
+impl Drop for Memory {
+    fn drop(&mut self) {
+        // SAFETY: our mapping, used by nobody any more.
+        unsafe { libc::munmap(self.start.cast(), self.bytes) };
+    }
 }

@@ -1,13 +1,31 @@
 //! The engine: submit, be woken, drain, submit.
 
 use std::error::Error;
-use std::sync::{Arc, Condvar, Mutex};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::Duration;
 
 use os2g_engine::*;
 
-use crate::landing::{Cost, Landing, Meter};
+use crate::client::{Client, Seen};
+use crate::landing::Landing;
 use crate::{Item, Plan};
+
+type Bell = Arc<(Mutex<bool>, Condvar)>;
+
+pub struct Bare<'a> {
+    plan: &'a Plan,
+    landing: Landing,
+    engine: Engine,
+    region: RegionId,
+    bell: Bell,
+    /// The item that is read into each slot.
+    items: Vec<usize>,
+    next: Vec<Submission>,
+    /// Of all calls together.
+    sent: usize,
+    requests: usize,
+    wakes: usize,
+}
 
 struct Table(Vec<(Vec<u8>, u64)>);
 
@@ -26,116 +44,134 @@ impl ObjectTable for Table {
     }
 }
 
-pub fn run(plan: &Plan, landing: &Landing) -> Result<Cost, Box<dyn Error>> {
-    let bell: Arc<(Mutex<bool>, Condvar)> = Arc::default();
-    let its = Arc::clone(&bell);
-    let wake = move || {
-        *its.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner()) = true;
-        its.1.notify_one();
-    };
-    let rows = plan
-        .items
-        .iter()
-        .map(|Item { path, size }| (path.clone().into_bytes(), *size as u64));
-    let engine = Engine::start(options(plan), Arc::new(Table(rows.collect())), Box::new(wake))?;
-    engine.set_credentials(Some(Credentials {
-        access_key_id: "AKIDEXAMPLE".to_owned(),
-        secret_access_key: "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY".to_owned(),
-        session_token: None,
-        expires_at_ms: None,
-    }));
-    let bytes = landing.memory.0.len();
-    // SAFETY: the memory lives as long as what is handed over with it; each slot is one request's.
-    let region = unsafe { engine.register(landing.start(), bytes, Box::new(Arc::clone(&landing.memory))) };
-    let record = |id: usize, n: usize| {
-        let row = n % plan.items.len();
-        Submission {
+impl<'a> Bare<'a> {
+    pub fn new(plan: &'a Plan) -> Result<Bare<'a>, Box<dyn Error>> {
+        let bell = Bell::default();
+        let its = Arc::clone(&bell);
+        let wake = move || {
+            *its.0.lock().unwrap_or_else(PoisonError::into_inner) = true;
+            its.1.notify_one();
+        };
+        let rows = plan
+            .items
+            .iter()
+            .map(|Item { path, size }| (path.clone().into_bytes(), *size as u64));
+        let engine = Engine::start(options(plan), Arc::new(Table(rows.collect())), Box::new(wake))?;
+        engine.set_credentials(Some(Credentials {
+            access_key_id: "AKIDEXAMPLE".to_owned(),
+            secret_access_key: "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY".to_owned(),
+            session_token: None,
+            expires_at_ms: None,
+        }));
+        let landing = plan.landing()?;
+        let memory = Arc::clone(&landing.memory);
+        // SAFETY: the memory lives as long as what is handed over with it; each slot is one request's.
+        let region = unsafe { engine.register(landing.at(0), landing.memory.bytes, Box::new(memory)) };
+        Ok(Bare {
+            plan,
+            items: vec![0; landing.slots()],
+            landing,
+            engine,
+            region,
+            bell,
+            next: Vec::new(),
+            sent: 0,
+            requests: 0,
+            wakes: 0,
+        })
+    }
+
+    /// The next request of the list, for the next submission.
+    fn ask(&mut self) {
+        let (slot, row) = (self.landing.take(), self.sent % self.plan.items.len());
+        self.items[slot] = row;
+        self.sent += 1;
+        self.next.push(Submission {
             kind: GET,
-            id: id as u32,
+            id: slot as u32,
             attempt: 1,
-            region: region.0,
+            region: self.region.0,
             row: row as f64,
             offset: 0.0,
-            length: plan.items[row].size as f64,
-            target: (id * landing.slot_bytes) as f64,
+            length: self.plan.items[row].size as f64,
+            target: (slot * self.landing.slot_bytes) as f64,
             reserved: [0.0; 2],
+        });
+    }
+
+    fn ended(&mut self, completion: &Completion, seen: &mut Seen) -> Result<(), Box<dyn Error>> {
+        let slot = completion.id as usize;
+        let size = self.plan.items[self.items[slot]].size;
+        if completion.kind != FETCHED {
+            return Err(format!("{:?}", self.engine.failure(completion.id)).into());
         }
-    };
-    let mut done = [Completion::default(); 256];
-    let mut next = Vec::new();
-    let (mut sent, mut ended, mut wakes) = (0, 0, 0);
-    let pass = |requests: usize,
-                sent: &mut usize,
-                ended: &mut usize,
-                wakes: &mut usize,
-                next: &mut Vec<Submission>,
-                done: &mut [Completion]|
-     -> Result<(), Box<dyn Error>> {
-        let goal = *ended + requests;
-        next.extend((0..plan.in_flight.min(requests)).map(|id| record(id, *sent + id)));
-        *sent += next.len();
-        engine.submit(next);
-        while *ended < goal {
-            next.clear();
+        if completion.bytes as usize != size {
+            return Err(format!("{} bytes of {size}", completion.bytes).into());
+        }
+        // SAFETY: its request has ended, and the slot is used again only after it was given back.
+        seen(self.items[slot], unsafe { self.landing.bytes(slot, 0, size) })?;
+        self.landing.give_back(slot);
+        Ok(())
+    }
+
+    fn sleep(&mut self) -> Result<(), Box<dyn Error>> {
+        let rung = self.bell.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let (mut rung, late) = self
+            .bell
+            .1
+            .wait_timeout_while(rung, Duration::from_secs(30), |rung| !*rung)
+            .unwrap_or_else(PoisonError::into_inner);
+        if late.timed_out() {
+            return Err("no completion for 30 s".into());
+        }
+        *rung = false;
+        self.wakes += 1;
+        Ok(())
+    }
+}
+
+impl Client for Bare<'_> {
+    fn read(&mut self, requests: usize, seen: &mut Seen) -> Result<(), Box<dyn Error>> {
+        (self.requests, self.wakes) = (requests, 0);
+        let goal = self.sent + requests;
+        let mut left = requests;
+        let mut done = [Completion::default(); 256];
+        for _ in 0..self.plan.in_flight.min(requests) {
+            self.ask();
+        }
+        self.engine.submit(&self.next);
+        while left > 0 {
+            self.next.clear();
             loop {
-                let count = engine.poll(done);
-                for completion in &done[..count] {
-                    match completion.kind {
-                        FIRST_BYTE => continue,
-                        FETCHED => {}
-                        _ => return Err(format!("{:?}", engine.failure(completion.id)).into()),
-                    }
-                    *ended += 1;
-                    if *sent < goal {
-                        next.push(record(completion.id as usize, *sent));
-                        *sent += 1;
+                let count = self.engine.poll(&mut done);
+                for completion in done[..count].iter().filter(|one| one.kind != FIRST_BYTE) {
+                    self.ended(completion, seen)?;
+                    left -= 1;
+                    if self.sent < goal {
+                        self.ask();
                     }
                 }
                 if count == 0 {
                     break;
                 }
             }
-            engine.submit(next);
-            if *ended < goal && !engine.arm() {
-                let rung = bell.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-                let (mut rung, late) = bell
-                    .1
-                    .wait_timeout_while(rung, Duration::from_secs(30), |rung| !*rung)
-                    .unwrap_or_else(|poisoned| poisoned.into_inner());
-                if late.timed_out() {
-                    return Err("no completion for 30 s".into());
-                }
-                *rung = false;
-                *wakes += 1;
+            self.engine.submit(&self.next);
+            if left > 0 && !self.engine.arm() {
+                self.sleep()?;
             }
         }
-        next.clear();
+        self.next.clear();
         Ok(())
-    };
-    pass(
-        plan.in_flight * 4,
-        &mut sent,
-        &mut ended,
-        &mut wakes,
-        &mut next,
-        &mut done,
-    )?; // connections and caches
-    wakes = 0;
-    let meter = Meter::start();
-    pass(
-        plan.requests,
-        &mut sent,
-        &mut ended,
-        &mut wakes,
-        &mut next,
-        &mut done,
-    )?;
-    let note = format!(
-        ", {:.1} requests a wake, {} sockets",
-        plan.requests as f64 / wakes as f64,
-        engine.sockets()
-    );
-    Ok(meter.stop(plan.requests, note))
+    }
+
+    fn note(&self) -> String {
+        let each = self.requests as f64 / self.wakes as f64;
+        format!(", {each:.1} requests a wake, {} sockets", self.engine.sockets())
+    }
+
+    fn wakes(&self) -> Option<usize> {
+        Some(self.wakes)
+    }
 }
 
 fn options(plan: &Plan) -> EngineOptions {
