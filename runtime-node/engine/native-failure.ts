@@ -9,6 +9,8 @@ import type { NativeEngineSettings } from './native.js';
 
 /** More than can still have signed a request that runs. */
 const KEPT_CREDENTIALS = 16;
+/** Twice what is in flight at most: what fails for good, or is cancelled, is not told to be forgotten. */
+const KEPT_ROWS = 32_768;
 
 /** What the native engine says of failures, in the words and with the care that all failures are told with. */
 export class NativeFailures {
@@ -37,7 +39,9 @@ export class NativeFailures {
 
   /** A new attempt of the request begins: its last failure is history. */
   begins(id: number, row: number): void {
+    this.#rows.delete(id);
     this.#rows.set(id, row);
+    if (this.#rows.size > KEPT_ROWS) this.#rows.delete(this.#rows.keys().next().value!);
     if (this.#withoutRefresh.size > 0) this.#withoutRefresh.delete(id);
   }
 

@@ -16,6 +16,7 @@ mod engine;
 mod errno;
 mod exchange;
 mod failure;
+mod failures;
 mod get;
 mod input;
 mod io_thread;

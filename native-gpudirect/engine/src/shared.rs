@@ -1,4 +1,3 @@
-use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
@@ -7,6 +6,7 @@ use os2g_wire::{Class, Credentials, PinnedEtags, Target};
 use crate::completions::Completions;
 use crate::dial::Dialer;
 use crate::failure::Failure;
+use crate::failures::RecentFailures;
 use crate::options::{EngineOptions, Verify};
 use crate::pool::Pool;
 use crate::regions::Regions;
@@ -33,7 +33,7 @@ pub(crate) struct Shared {
     pub unchecked: AtomicU64,
     /// Attempts that run.
     pub running: AtomicUsize,
-    failures: Mutex<HashMap<u32, Failure>>,
+    failures: Mutex<RecentFailures>,
     notices: Mutex<Vec<String>>,
     refuses_if_match: AtomicBool,
     signing: Mutex<(u64, Option<Arc<Signing>>)>,
@@ -96,25 +96,19 @@ impl Shared {
     }
 
     pub fn failure(&self, id: u32) -> Option<Failure> {
-        lock(&self.failures).get(&id).cloned()
+        lock(&self.failures).get(id).cloned()
     }
 
     /// These requests begin anew.
     pub fn forget_failures(&self, ids: impl Iterator<Item = u32>) {
-        let mut failures = lock(&self.failures);
-        if failures.is_empty() {
-            return;
-        }
-        for id in ids {
-            failures.remove(&id);
-        }
+        lock(&self.failures).forget(ids);
     }
 
     /// A cancel says less than the failure of the other attempt that may be why it came.
     pub fn keep_failure(&self, id: u32, failure: Failure) {
         let mut failures = lock(&self.failures);
-        if failure.class != Class::Cancelled || !failures.contains_key(&id) {
-            failures.insert(id, failure);
+        if failure.class != Class::Cancelled || failures.get(id).is_none() {
+            failures.keep(id, failure);
         }
     }
 
