@@ -59,7 +59,7 @@ export function answerSentence(answer: ClassifiedAnswer, request: AnsweredBy): s
       }
       return status < 300 ? `an error document came instead of the object (${said})` : said;
     default:
-      return said;
+      return status === 407 ? `the proxy asks for a user name and a password, or for others (${said})` : said;
   }
 }
 

@@ -171,7 +171,7 @@ function readError(why: GiveUp, { manifest, bucket }: RunFacts): StoreError {
   return new StoreError(
     name,
     `reading ${JSON.stringify(key)} failed${triesOf(attempts)}: ${what}`,
-    MENDS[name] ?? 'look at the store’s own log for this request',
+    failure?.mend ?? MENDS[name] ?? 'look at the store’s own log for this request',
     context,
   );
 }
