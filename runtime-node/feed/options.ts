@@ -96,7 +96,7 @@ export interface FeedOptions {
   direct?: DirectMode;
   /** A sample that cannot be read ends the feed, or is left out of its batch (`fail`). */
   onError?: OnError;
-  /** Samples that `onError: 'skip'` may leave out, over all epochs of this feed (100; a sample counts each time that it fails, a pad never). */
+  /** Samples that `onError: 'skip'` may leave out, over all epochs of the run, also when it resumes (100; a sample counts each time that it fails, a pad never). */
   maxSkips?: number;
   /** (`auto`) */
   engine?: EngineName;

@@ -113,7 +113,7 @@ export const FEED_OPTIONS = {
   maxSkips: unset(
     count(rangeOf('max-skips'), DEFAULT_MAX_SKIPS, {
       meaning:
-        'most samples to skip under --on-error skip, all epochs together, pads not counted; one more ends the run',
+        'most samples to skip under --on-error skip, all epochs of the run together, also when it resumes, pads not counted; one more ends the run',
     }),
     String(DEFAULT_MAX_SKIPS),
   ),
