@@ -1,3 +1,4 @@
+import { clockOff } from '../s3/clock-off.js';
 import type { Hide } from '../s3/secrets.js';
 import type { ErrorDocument } from './error-document.js';
 import type { FailureName } from './failure.js';
@@ -66,10 +67,7 @@ export function answerSentence(answer: ClassifiedAnswer, request: AnsweredBy): s
 function forbiddenReason({ document: { code }, date }: ClassifiedAnswer, request: AnsweredBy): string {
   if (code === 'RequestTimeTooSkewed') {
     const storeMs = date === null ? Number.NaN : Date.parse(date);
-    const seconds = Math.round((request.nowMs - storeMs) / 1000);
-    return Number.isFinite(seconds)
-      ? `this machine's clock is ${seconds} s off the store's`
-      : "this machine's clock is off";
+    return clockOff(request.nowMs, Number.isNaN(storeMs) ? null : storeMs);
   }
   if (code === 'InvalidAccessKeyId') return 'the store does not know the access key';
   if (code === 'SignatureDoesNotMatch')

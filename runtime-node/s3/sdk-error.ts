@@ -1,6 +1,7 @@
 import { printableStart } from '../engine/error-document.js';
 import { AbortedError, Os2gError, StoreError } from '../errors.js';
 import { option, type Text, words } from '../wording.js';
+import { clockOff } from './clock-off.js';
 import { isTlsCode } from './error-codes.js';
 import { isSuccess, PROXY_FAILED, PROXY_REFUSED, readSdkFailure, type SdkFailure } from './sdk-failure.js';
 import { type Hide, hideInError } from './secrets.js';
@@ -166,10 +167,9 @@ function explainDenied(call: CallContext, said: string): Explanation {
 }
 
 function explainClock({ storeMs }: SdkFailure, said: string): Explanation {
-  const off = storeMs === null ? '' : ` by ${Math.round((Date.now() - storeMs) / 1000)} s`;
   return {
     code: 'forbidden',
-    what: `this machine's clock is off${off} (${said})`,
+    what: `${clockOff(Date.now(), storeMs)} (${said})`,
     mend: 'set the clock (NTP)',
   };
 }
