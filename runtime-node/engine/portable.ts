@@ -287,6 +287,7 @@ class PortableEngine implements GetEngine, ExchangeOwner {
       signingRegion: this.access.signingRegion,
       requesterPays: this.access.requesterPays,
       anonymous: credentials === null,
+      askedChecksum: this.options.verify === 'checksum',
       mayBeExpired: hasToken && (credentials.expiresAtMs ?? 0) <= nowMs + EXPIRY_SLACK_MS,
       nowMs,
       hide: hiderOf(credentials),
