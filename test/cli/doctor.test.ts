@@ -142,7 +142,10 @@ test('what answers is not what was asked for: each said in words', async () => {
   const web = createServer((_request, answer) => {
     answer.writeHead(404, { 'content-type': 'text/html' }).end('<html><h1>Not Found</h1></html>');
   });
-  const mute = createTcpServer((socket) => socket.end('220 mail.example.com ESMTP\r\n'));
+  const mute = createTcpServer((socket) => {
+    socket.on('error', () => {}); // a look at whether anybody listens ends in a reset
+    socket.end('220 mail.example.com ESMTP\r\n');
+  });
   const { key, cert } = selfSigned(['localhost']);
   const secure = createTlsServer({ key, cert }, (_request, answer) => answer.end());
   const ports = await Promise.all([web, mute, secure].map(listen));

@@ -30,6 +30,7 @@ export interface Measured {
  * is over is cancelled, and counts with the bytes that had come.
  *
  * @param sizes bytes of each row's object, none of them 0
+ * @param clock the engine's
  */
 export function measure(
   engine: GetEngine,
