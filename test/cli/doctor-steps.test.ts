@@ -259,7 +259,10 @@ for (const situation of SITUATIONS) {
     const { checks } = await check(situation);
     for (const { figures } of checks) {
       const { seconds = 0, first_byte_s = 0, requests = 0, connections = 1 } = figures ?? {};
-      assert.ok((first_byte_s * requests) / 2 <= seconds * connections, 'half the first bytes fit into the time');
+      assert.ok(
+        (first_byte_s * requests) / 2 <= seconds * connections,
+        'half the first bytes fit into the time',
+      );
     }
     const shown = JSON.stringify(checks, null, 1);
     assert.equal(
