@@ -1,4 +1,4 @@
-// Writes the documents that are made from the code's own tables (docs/settings.md, docs/cli.md); with --check it only tells
+// Writes the documents that are made from the code's own tables (docs/settings.md, docs/cli.md, docs/errors.md); with --check it only tells
 // whether they are up to date.
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { main, SetupError } from './lib/fail.js';

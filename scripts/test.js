@@ -14,7 +14,7 @@ import { countsLine, readReport, sum } from './lib/uvu-report.js';
 const CORE_BUILDS = ['debug', 'release', 'wasi'];
 const CORE_ROOMS = ['core', 'kit', 'feed'];
 const ENGINES = ['portable', 'native'];
-const ENGINE_ROOMS = ['engine', 'feed', 'integration', 's3'];
+const ENGINE_ROOMS = ['cases', 'engine', 'feed', 'integration', 's3'];
 
 const USAGE = `node scripts/test.js [--only PATTERN] [--core debug,release,wasi] [--jobs N] [--timeout SECONDS] [--verbose]
   --only PATTERN   only files whose path matches this regular expression

@@ -1,5 +1,6 @@
 import type { CommandSpec } from './command.js';
 import { COMMANDS } from './commands.js';
+import { errorsMarkdown } from './error-document.js';
 import { type OptionTable, optionName, variableName } from './options/spec.js';
 import { COMMON_OPTIONS, S3_OPTIONS } from './options/tables.js';
 import { markdownTable } from './output/table.js';
@@ -7,7 +8,11 @@ import { settingsMarkdown } from './settings-table.js';
 
 /** The generated documents: path and text. */
 export function documents(): Readonly<Record<string, string>> {
-  return { 'docs/settings.md': settingsMarkdown(), 'docs/cli.md': commandsMarkdown() };
+  return {
+    'docs/settings.md': settingsMarkdown(),
+    'docs/cli.md': commandsMarkdown(),
+    'docs/errors.md': errorsMarkdown(),
+  };
 }
 
 function optionRows(table: OptionTable): string {

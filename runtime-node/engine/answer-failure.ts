@@ -2,7 +2,7 @@ import { EXPIRED_CODES, THROTTLED_CODES } from '../s3/error-codes.js';
 import type { Hide } from '../s3/secrets.js';
 import type { AnswerHeaders } from './answer-headers.js';
 import type { AnsweredRequest } from './answer-sentence.js';
-import { answerSentence } from './answer-sentence.js';
+import { answerSentence, isHeaderUnknown } from './answer-sentence.js';
 import { printableStart, readErrorDocument } from './error-document.js';
 import type { FailureName } from './failure.js';
 
@@ -19,14 +19,11 @@ export interface AnswerFailure {
 }
 
 const OTHER_REGION = new Set(['PermanentRedirect', 'TemporaryRedirect', 'AuthorizationHeaderMalformed']);
-/** How stores say that they do not know a conditional header. */
-const HEADER_UNKNOWN = new Set(['NotImplemented', 'InvalidArgument', 'InvalidRequest', 'UnsupportedHeader']);
 
 /** Whether the store seems to have refused If-Match itself, not the object's version. */
 export function refusesIfMatch(status: number, s3Code: string | null, request: AnsweredRequest): boolean {
   if (!request.ifMatch) return false;
-  if (status === 501 || s3Code === 'NotImplemented') return true;
-  return status === 400 && (s3Code === null ? !request.mayBeExpired : HEADER_UNKNOWN.has(s3Code));
+  return isHeaderUnknown(status, s3Code) || (status === 400 && s3Code === null && !request.mayBeExpired);
 }
 
 /** Puts an error answer in its class. */
@@ -68,6 +65,7 @@ function classify(
   if (code !== null && THROTTLED_CODES.has(code)) return 'throttled';
   if (status === 503 || status === 429) return 'throttled';
   if (refusesIfMatch(status, code, request)) return 'server';
+  if (request.askedChecksum && isHeaderUnknown(status, code)) return 'refused';
   if (status >= 500 || status === 408 || code === 'RequestTimeout' || code === 'InternalError')
     return 'server';
   if (status === 412 || status === 416) return 'changed';

@@ -1,3 +1,4 @@
+import { clockOff } from '../s3/clock-off.js';
 import type { Hide } from '../s3/secrets.js';
 import type { ErrorDocument } from './error-document.js';
 import type { FailureName } from './failure.js';
@@ -7,6 +8,8 @@ export interface AnsweredBy {
   signingRegion: string;
   requesterPays: boolean;
   anonymous: boolean;
+  /** The store was asked for its checksum. */
+  askedChecksum: boolean;
   /** Milliseconds since 1970. */
   nowMs: number;
 }
@@ -32,6 +35,15 @@ export interface ClassifiedAnswer {
   refusesIfMatch: boolean;
 }
 
+/** How stores say that they do not know a header. */
+const HEADER_UNKNOWN = new Set(['NotImplemented', 'InvalidArgument', 'InvalidRequest', 'UnsupportedHeader']);
+
+/** Whether the answer says that the store does not know a header of the request. */
+export function isHeaderUnknown(status: number, s3Code: string | null): boolean {
+  if (status === 501 || s3Code === 'NotImplemented') return true;
+  return status === 400 && s3Code !== null && HEADER_UNKNOWN.has(s3Code);
+}
+
 /** What an error answer means, for people; the same words whichever engine read it. */
 export function answerSentence(answer: ClassifiedAnswer, request: AnsweredBy): string {
   const { name, status, document, region } = answer;
@@ -54,22 +66,32 @@ export function answerSentence(answer: ClassifiedAnswer, request: AnsweredBy): s
     case 'expired':
       return `the credentials have expired (${said})`;
     case 'server':
-      if (answer.refusesIfMatch) {
-        return `the store does not take If-Match (${said}); ETags are compared here from now on`;
-      }
-      return status < 300 ? `an error document came instead of the object (${said})` : said;
+    case 'refused':
+      return refusalSentence(answer, request, said);
     default:
       return said;
   }
 }
 
+function refusalSentence(
+  { status, document, refusesIfMatch }: ClassifiedAnswer,
+  request: AnsweredBy,
+  said: string,
+): string {
+  if (refusesIfMatch) {
+    return `the store does not take If-Match (${said}); ETags are compared here from now on`;
+  }
+  if (request.askedChecksum && isHeaderUnknown(status, document.code)) {
+    return `the store refuses to be asked for its checksum (${said}): verify by ETag, the default, asks for none`;
+  }
+  if (status === 407) return `the proxy asks for a user name and a password, or for others (${said})`;
+  return status < 300 ? `an error document came instead of the object (${said})` : said;
+}
+
 function forbiddenReason({ document: { code }, date }: ClassifiedAnswer, request: AnsweredBy): string {
   if (code === 'RequestTimeTooSkewed') {
     const storeMs = date === null ? Number.NaN : Date.parse(date);
-    const seconds = Math.round((request.nowMs - storeMs) / 1000);
-    return Number.isFinite(seconds)
-      ? `this machine's clock is ${seconds} s off the store's`
-      : "this machine's clock is off";
+    return clockOff(request.nowMs, Number.isNaN(storeMs) ? null : storeMs);
   }
   if (code === 'InvalidAccessKeyId') return 'the store does not know the access key';
   if (code === 'SignatureDoesNotMatch')

@@ -8,12 +8,28 @@ export type EngineChoice =
   | { readonly name: 'native'; readonly reason: string; readonly native: NativeModule }
   | { readonly name: 'portable'; readonly reason: string };
 
+/** What a feed needs that not every engine has. */
+export interface EngineNeeds {
+  /** Mutual TLS: the store is shown a certificate. */
+  readonly clientCertificate: boolean;
+}
+
 /**
- * Picks the engine: by name it is had, or it is an error; `auto` is the native one where it is there.
+ * Picks the engine: by name it is had, or it is an error; `auto` is the native one where it is there and has what is needed.
  * @throws ConfigError `engine_unavailable`
  */
-export function chooseEngine(asked: 'auto' | 'portable' | 'native'): EngineChoice {
+export function chooseEngine(asked: 'auto' | 'portable' | 'native', needs: EngineNeeds): EngineChoice {
   if (asked === 'portable') return { name: 'portable', reason: 'asked for' };
+  if (needs.clientCertificate) {
+    const why = 'the native engine shows no client certificate to a store';
+    if (asked === 'auto') return { name: 'portable', reason: why };
+    throw new ConfigError(
+      'engine_unavailable',
+      words`${why}, and ${option('s3.clientCert')} is given`,
+      words`use ${option('engine', 'portable')} or auto`,
+      { option: 'engine' },
+    );
+  }
   const loaded = loadNative();
   if (loaded.module !== null) {
     return {

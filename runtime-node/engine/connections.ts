@@ -1,6 +1,5 @@
 import type { Clock } from '../clock.js';
-import type { BucketAccess } from '../s3/access.js';
-import { Dialer } from './dialer.js';
+import type { Dialer } from './dialer.js';
 import { Exchange, type ExchangeOwner } from './exchange.js';
 
 /**
@@ -12,16 +11,13 @@ export class Connections {
   readonly running: Exchange[] = [];
   private readonly warm: Exchange[] = [];
   private readonly cold: Exchange[] = [];
-  private readonly dialer: Dialer;
 
   constructor(
-    access: BucketAccess,
+    private readonly dialer: Dialer,
     private readonly clock: Clock,
     private readonly owner: ExchangeOwner,
     private readonly max: number,
-  ) {
-    this.dialer = new Dialer(access);
-  }
+  ) {}
 
   /** Sockets that are open or being opened. */
   get sockets(): number {

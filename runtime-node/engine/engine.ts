@@ -1,3 +1,4 @@
+import type { Text } from '../wording.js';
 import type { FailureClass } from './failure.js';
 
 /**
@@ -38,6 +39,8 @@ export interface FetchFailure {
   actualEtag?: string;
   /** Actual region, where the store named it. */
   region?: string;
+  /** What to do, where it is not what the class's failures ask for in general. */
+  mend?: Text;
   cause?: unknown;
 }
 

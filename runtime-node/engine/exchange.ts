@@ -89,8 +89,12 @@ export class Exchange implements Dispatcher.DispatchHandler {
       keepAliveTimeout: KEEP_ALIVE_MS,
       connect: (_options, done) => {
         this.answersOnSocket = 0;
-        const socket = dialer.dial((error) => (error === null ? done(null, socket) : done(error, null)));
-        this.socket = socket;
+        dialer.dial(
+          (socket) => {
+            this.socket = socket;
+          },
+          (error, socket) => (error === null ? done(null, socket) : done(error, null)),
+        );
       },
     });
   }

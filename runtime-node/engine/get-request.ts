@@ -1,5 +1,6 @@
 import type { Dispatcher } from 'undici';
 import type { BucketAccess, S3Credentials } from '../s3/access.js';
+import type { ProxyRoute } from '../s3/proxy.js';
 import { quotedEtag, rangeText } from './response-check.js';
 import { EMPTY_SHA256, RequestSigner } from './sigv4.js';
 
@@ -24,16 +25,25 @@ export class GetRequestMaker {
   private readonly signed: string[] = [];
   private readonly headers: string[] = [];
   private readonly options: Dispatcher.DispatchOptions;
+  /** Before the path: of a store behind a proxy that is asked for the object itself (RFC 9112, 3.2.2). */
+  private readonly targetPrefix: string;
+  private readonly proxyAuthorization: string | null;
 
   /**
    * @param askChecksum asks the store for its full-object checksum
    * @param wallMs milliseconds since 1970
+   * @param proxy null: the store itself is connected to
    */
   constructor(
     private readonly access: BucketAccess,
     private readonly askChecksum: boolean,
     private readonly wallMs: () => number,
+    proxy: ProxyRoute | null = null,
   ) {
+    // Where it is a tunnel, the proxy sees nothing of the request.
+    const asked = access.protocol === 'http:' ? proxy : null;
+    this.targetPrefix = asked === null ? '' : `http://${access.host}`;
+    this.proxyAuthorization = asked?.authorization ?? null;
     this.signer = new RequestSigner(access.signingRegion, access.signingName);
     // undici's own time limits count whole seconds: off, ours take their place.
     this.options = { method: 'GET', path: '/', headers: this.headers, headersTimeout: 0, bodyTimeout: 0 };
@@ -57,13 +67,14 @@ export class GetRequestMaker {
     for (let i = 2; i < signed.length; i++) headers.push(signed[i]!);
     headers.push('accept-encoding', 'identity', 'user-agent', 'os2g');
     if (get.etag !== null) headers.push('if-match', quotedEtag(get.etag));
+    if (this.proxyAuthorization !== null) headers.push('proxy-authorization', this.proxyAuthorization);
     if (credentials !== null) {
       headers.push(
         'authorization',
         this.signer.authorization('GET', get.path, '', signed, credentials, nowMs),
       );
     }
-    this.options.path = get.path;
+    this.options.path = this.targetPrefix + get.path;
     return this.options;
   }
 }

@@ -96,7 +96,7 @@ export class NativeFailures {
   }
 
   #sentence(failure: NativeFailure, signer: S3Credentials | null, hide: Hide): string {
-    const { access, wallMs = Date.now } = this.#settings;
+    const { access, verify, wallMs = Date.now } = this.#settings;
     const { status, s3Code: code, message, requestId, region, date, refusesIfMatch } = failure;
     const hidden = (text: string | null): string | null => (text === null ? null : hide(text));
     const document = { code: hidden(code), message: hidden(message), requestId, region };
@@ -106,6 +106,7 @@ export class NativeFailures {
         signingRegion: access.signingRegion,
         requesterPays: access.requesterPays,
         anonymous: signer === null,
+        askedChecksum: verify === 'checksum',
         nowMs: wallMs(),
       },
     );

@@ -12,8 +12,6 @@ import type { PortableEngineOptions } from './portable.js';
 export interface NativeEngineSettings extends PortableEngineOptions {
   /** I/O threads. */
   threads: number;
-  /** For HTTPS_PROXY, HTTP_PROXY and NO_PROXY. */
-  env?: NodeJS.ProcessEnv;
 }
 
 const SUBMISSIONS = 256;

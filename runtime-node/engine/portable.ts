@@ -1,5 +1,6 @@
 import type { Clock } from '../clock.js';
 import type { BucketAccess, S3Credentials } from '../s3/access.js';
+import { routeTo } from '../s3/proxy.js';
 import { hiderOf } from '../s3/secrets.js';
 import { answerFailure, refusesIfMatch } from './answer-failure.js';
 import type { AnsweredRequest } from './answer-sentence.js';
@@ -7,6 +8,7 @@ import { Attempts, type FailureDetails } from './attempts.js';
 import type { RunningChecksum } from './checksum.js';
 import { Connections } from './connections.js';
 import { Deadlines, limitMeaning } from './deadlines.js';
+import { Dialer } from './dialer.js';
 import type { CompletionSink, FetchFailure, GetEngine, Limits, ObjectTable } from './engine.js';
 import { Exchange, type ExchangeOwner } from './exchange.js';
 import type { FailureName } from './failure.js';
@@ -30,12 +32,17 @@ export interface PortableEngineOptions {
   onNotice?: (notice: string) => void;
   /** Milliseconds since 1970, for signatures; default: the system's clock. */
   wallMs?: () => number;
+  /** For https_proxy, http_proxy, all_proxy and no_proxy; default: the process's. */
+  env?: NodeJS.ProcessEnv;
 }
 
 /** Credentials count as expired this long before they are, where the store gives no reason for its 400. */
 const EXPIRY_SLACK_MS = 60_000;
 
-/** The GET engine in plain Node: undici's HTTP parser under our own connections, limits and checks. */
+/**
+ * The GET engine in plain Node: undici's HTTP parser under our own connections, limits and checks.
+ * @throws ConfigError `bad_option` that names a proxy that is none
+ */
 export function createPortableEngine(options: PortableEngineOptions): GetEngine {
   return new PortableEngine(options);
 }
@@ -61,8 +68,10 @@ class PortableEngine implements GetEngine, ExchangeOwner {
     this.access = access;
     this.attempts = new Attempts(access.bucket, clock);
     this.wallMs = options.wallMs ?? Date.now;
-    this.requests = new GetRequestMaker(access, options.verify === 'checksum', this.wallMs);
-    this.connections = new Connections(access, clock, this, maxSockets);
+    const { protocol, hostname, port } = access;
+    const proxy = routeTo(protocol === 'https:', hostname, port, options.env ?? process.env);
+    this.requests = new GetRequestMaker(access, options.verify === 'checksum', this.wallMs, proxy);
+    this.connections = new Connections(new Dialer(access, proxy), clock, this, maxSockets);
     this.deadlines = new Deadlines(limits, clock, this.connections.running, (exchange, limit) => {
       exchange.kill();
       this.end(exchange, limit, { message: `${limitMeaning(limit)} (${exchange.bytes} bytes had come)` });
@@ -233,7 +242,8 @@ class PortableEngine implements GetEngine, ExchangeOwner {
   }
 
   disconnected(exchange: Exchange, failure: SocketFailure, cause: Error): void {
-    this.end(exchange, failure.name, { message: failure.what, status: exchange.status || undefined, cause });
+    const { name, what: message, mend } = failure;
+    this.end(exchange, name, { message, mend, status: exchange.status || undefined, cause });
   }
 
   // ---- requests -----------------------------------------------------------------------------------
@@ -277,6 +287,7 @@ class PortableEngine implements GetEngine, ExchangeOwner {
       signingRegion: this.access.signingRegion,
       requesterPays: this.access.requesterPays,
       anonymous: credentials === null,
+      askedChecksum: this.options.verify === 'checksum',
       mayBeExpired: hasToken && (credentials.expiresAtMs ?? 0) <= nowMs + EXPIRY_SLACK_MS,
       nowMs,
       hide: hiderOf(credentials),

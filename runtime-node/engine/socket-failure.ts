@@ -1,5 +1,6 @@
 import { isTlsCode } from '../s3/error-codes.js';
 import { tlsFailure } from '../s3/tls-failure.js';
+import type { Text } from '../wording.js';
 import type { FailureName } from './failure.js';
 
 /** How far an exchange had come when its connection failed. */
@@ -15,6 +16,8 @@ export interface ExchangeProgress {
 export interface SocketFailure {
   name: FailureName;
   what: string;
+  /** What to do, where it is not what the class's failures ask for in general. */
+  mend?: Text;
 }
 
 /** The answer ended before its framing said so: the connection was cut, the peer did not talk nonsense. */
@@ -24,7 +27,10 @@ const CUT = new Set(['UND_ERR_RES_CONTENT_LENGTH_MISMATCH', 'HPE_INVALID_EOF_STA
 export function socketFailure(error: Error, progress: ExchangeProgress): SocketFailure {
   const code = codeOf(error);
   const what = code === '' || error.message.includes(code) ? error.message : `${error.message} (${code})`;
-  if (isTlsCode(code)) return { name: 'tls', what: `TLS failed: ${tlsFailure(code, error.message).what}` };
+  if (isTlsCode(code)) {
+    const { what, mend } = tlsFailure(code, error.message);
+    return { name: 'tls', what: `TLS failed: ${what}`, mend };
+  }
   if (!progress.sent) return { name: 'connect', what: `no connection: ${what || 'all addresses failed'}` };
   if (CUT.has(code) || (isParserError(error) && /EOF/.test(error.message)))
     return { name: 'reset', what: `the connection was cut: ${what}` };

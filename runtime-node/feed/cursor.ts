@@ -27,6 +27,8 @@ const cursorSchema = z.strictObject({
   }),
   /** Rows of the data set. */
   samples: z.int().min(1),
+  /** Samples that the process which wrote this, and those that it went on from, left out under `onError: 'skip'`; absent: none. */
+  skipped: whole.optional(),
 });
 
 /**
@@ -35,7 +37,7 @@ const cursorSchema = z.strictObject({
  */
 export type Cursor = z.infer<typeof cursorSchema>;
 /** What of a run a cursor must agree with. */
-export type CursorBase = Omit<Cursor, 'schema' | 'epoch' | 'batch'>;
+export type CursorBase = Omit<Cursor, 'schema' | 'epoch' | 'batch' | 'skipped'>;
 
 /**
  * A cursor from JSON text or an object of unknown origin.
@@ -65,8 +67,8 @@ function badCursor(what: string, file?: string): ConfigError {
   );
 }
 
-export function cursorAt(base: CursorBase, epoch: number, batch: number): Cursor {
-  return { schema: 'os2g.cursor/1', ...base, epoch, batch };
+export function cursorAt(base: CursorBase, epoch: number, batch: number, skipped = 0): Cursor {
+  return { schema: 'os2g.cursor/1', ...base, epoch, batch, ...(skipped > 0 && { skipped }) };
 }
 
 /**
@@ -86,8 +88,26 @@ export function droppedPerEpoch(base: CursorBase): number {
 }
 
 /** The cursor of a run in which global batch (`epoch`, `batch`) was consumed last. */
-export function cursorAfter(base: CursorBase, epoch: number, batch: number): Cursor {
-  return batch + 1 < batchesPerEpoch(base) ? cursorAt(base, epoch, batch + 1) : cursorAt(base, epoch + 1, 0);
+export function cursorAfter(base: CursorBase, epoch: number, batch: number, skipped = 0): Cursor {
+  return batch + 1 < batchesPerEpoch(base)
+    ? cursorAt(base, epoch, batch + 1, skipped)
+    : cursorAt(base, epoch + 1, 0, skipped);
+}
+
+/**
+ * How many more samples may be left out: the limit is one for the whole run, also when it resumes.
+ *
+ * @throws ConfigError `cursor_mismatch` where it is below what was left out already
+ */
+export function skipsLeft(cursor: Cursor | null, maxSkips: number): number {
+  const skipped = cursor?.skipped ?? 0;
+  if (skipped <= maxSkips) return maxSkips - skipped;
+  throw new ConfigError(
+    'cursor_mismatch',
+    words`the cursor does not fit this run: skipped is ${skipped} in the cursor, and ${option('maxSkips')} is ${maxSkips}, for the whole run`,
+    words`give ${option('maxSkips')} ${skipped} or more`,
+    { option: 'maxSkips' },
+  );
 }
 
 /**

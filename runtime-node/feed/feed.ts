@@ -194,9 +194,10 @@ export class Feed implements AsyncIterable<Batch>, AsyncDisposable {
   }
 
   #handOut(delivery: Delivery): Batch {
-    const { manifest, landing, base } = this.#parts;
+    const { manifest, landing, base, start } = this.#parts;
     this.#tally.handedOut(delivery);
-    const cursor = cursorAfter(base, delivery.epoch, delivery.batch);
+    const skipped = (start.skipped ?? 0) + this.#tally.holes;
+    const cursor = cursorAfter(base, delivery.epoch, delivery.batch, skipped);
     const batch = new Batch(delivery, manifest, landing, cursor, () => this.#released(delivery, cursor));
     this.#held = batch;
     return batch;

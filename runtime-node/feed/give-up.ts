@@ -67,6 +67,11 @@ const MENDS: Partial<Record<ReturnType<typeof failureName>, Text>> = {
   moved: words`set ${option('s3.region')} (or AWS_REGION) to the region that the store names`,
   archived: 'restore the object, or leave it out of the manifest',
   tls: 'give the store’s CA with AWS_CA_BUNDLE',
+  server: 'try again later; the fault is on the side of the store, whose own log has the request',
+  reset: 'look at the network and at what stands between here and the store; run again from the cursor',
+  stale: 'look at the network and at what stands between here and the store; run again from the cursor',
+  protocol: words`check host, port and protocol of ${option('s3.endpoint')}, and what stands between here and the store`,
+  refused: words`check the bucket and ${option('s3.endpoint')}; \`os2g doctor s3://BUCKET/PREFIX\` tries each step`,
   range: 'the store, or a proxy before it, does not honour ranges',
   short: 'index the data set again, or look at what stands between here and the store',
   long: 'index the data set again, or look at what stands between here and the store',
@@ -171,7 +176,7 @@ function readError(why: GiveUp, { manifest, bucket }: RunFacts): StoreError {
   return new StoreError(
     name,
     `reading ${JSON.stringify(key)} failed${triesOf(attempts)}: ${what}`,
-    MENDS[name] ?? 'look at the store’s own log for this request',
+    failure?.mend ?? MENDS[name] ?? 'look at the store’s own log for this request',
     context,
   );
 }

@@ -16,7 +16,7 @@ import { tellBytes } from '../policy/units.js';
 import { openStore, type S3Store } from '../s3/store.js';
 import { option, words } from '../wording.js';
 import { AuditFile } from './audit.js';
-import { type Cursor, type CursorBase, checkCursor, cursorAt } from './cursor.js';
+import { type Cursor, type CursorBase, checkCursor, cursorAt, skipsLeft } from './cursor.js';
 import { CursorFile } from './cursor-file.js';
 import { type Dataset, openDataset } from './dataset.js';
 import { Feed } from './feed.js';
@@ -67,10 +67,14 @@ async function start(
   const { manifest, bucket } = dataset;
   const { policy, memoryBytes } = checked;
   const base = cursorBase(options, policy, manifest);
-  const first = cursorAt(base, resumed?.epoch ?? 0, resumed?.batch ?? 0);
+  const first = cursorAt(base, resumed?.epoch ?? 0, resumed?.batch ?? 0, resumed?.skipped);
   if (resumed) checkCursor(resumed, base, options.epochs ?? 1);
   const config = jobConfig(
-    { ...jobSpec(options, manifest.rows), startEpoch: first.epoch, startBatch: first.batch },
+    {
+      ...jobSpec(options, manifest.rows),
+      ...{ startEpoch: first.epoch, startBatch: first.batch },
+      maxSkips: options.onError === 'skip' ? skipsLeft(resumed, maxSkipsOf(options)) : 0,
+    },
     policy,
   );
   const core = await Core.load(options.internal?.core);

@@ -96,7 +96,7 @@ export interface FeedOptions {
   direct?: DirectMode;
   /** A sample that cannot be read ends the feed, or is left out of its batch (`fail`). */
   onError?: OnError;
-  /** Samples that `onError: 'skip'` may leave out, over all epochs of this feed (100; a sample counts each time that it fails, a pad never). */
+  /** Samples that `onError: 'skip'` may leave out, over all epochs of the run, also when it resumes (100; a sample counts each time that it fails, a pad never). */
   maxSkips?: number;
   /** (`auto`) */
   engine?: EngineName;
@@ -141,7 +141,7 @@ const SHAPES: Readonly<Partial<Record<keyof FeedOptions, Shape>>> = {
 };
 const S3_SHAPES: Readonly<Record<keyof S3Options, Shape>> = {
   ...{ endpoint: TEXT, region: TEXT, profile: TEXT, anonymous: FLAG, requesterPays: FLAG, pathStyle: FLAG },
-  caBundle: PATH,
+  ...{ caBundle: PATH, clientCert: PATH, clientKey: PATH },
 };
 const POLICY_SHAPES: Readonly<Record<keyof PolicySpec, Shape>> = { preset: TEXT, set: OBJECT };
 
@@ -197,7 +197,9 @@ function refuseUnknown(given: object, known: object, prefix: string, otherwise: 
  */
 export async function checkOptions(options: FeedOptions): Promise<CheckedOptions> {
   checkSource(options);
-  const engine = chooseEngine(oneOf(options.engine ?? 'auto', ENGINES, 'engine'));
+  const engine = chooseEngine(oneOf(options.engine ?? 'auto', ENGINES, 'engine'), {
+    clientCertificate: options.s3?.clientCert !== undefined,
+  });
   oneOf(options.direct ?? 'auto', DIRECT_MODES, 'direct');
   const landing = chooseLanding(options.landing, options.direct, engine.name);
   const policy = resolvePolicy(await policySpec(options));

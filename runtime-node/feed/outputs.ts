@@ -27,5 +27,7 @@ function inputsOf({ manifest, policy, resume, s3 }: FeedOptions): Input[] {
   if (typeof policy === 'string' && isPolicyFile(policy)) inputs.push({ option: 'policy', path: policy });
   if (typeof resume === 'string') inputs.push({ option: 'resume', path: resume, sharedWith: 'cursorOut' });
   if (s3?.caBundle !== undefined) inputs.push({ option: 's3.caBundle', path: s3.caBundle });
+  if (s3?.clientCert !== undefined) inputs.push({ option: 's3.clientCert', path: s3.clientCert });
+  if (s3?.clientKey !== undefined) inputs.push({ option: 's3.clientKey', path: s3.clientKey });
   return inputs;
 }

@@ -123,9 +123,9 @@ export interface ReplayResult {
   first_difference: number | null;
 }
 
-/** Runs a trace through a freshly loaded core. @throws ConfigError `bad_trace`, or the core's refusal of the configuration. */
+/** Runs a trace through a freshly loaded core. @throws ConfigError `bad_trace`, also where the core refuses its configuration */
 export function replayTrace(core: Core, trace: Trace): ReplayResult {
-  core.init(trace.header.config);
+  initCore(core, trace);
   let events = 0;
   let steps = 0;
   let firstDifference: number | null = null;
@@ -152,8 +152,28 @@ export function replayTrace(core: Core, trace: Trace): ReplayResult {
   };
 }
 
+/**
+ * Reads a trace to its end, for hosts that cannot say what is wrong with one.
+ * @throws ConfigError `bad_trace`, as `replayTrace` would
+ */
+export function checkTrace(core: Core, trace: Trace): void {
+  initCore(core, trace);
+  let steps = 0;
+  for (const _step of trace.steps()) steps++;
+  if (steps === 0) throw withoutSteps(trace);
+}
+
+function initCore(core: Core, { header, path }: Trace): void {
+  try {
+    core.init(header.config);
+  } catch (cause) {
+    if (!(cause instanceof ConfigError || cause instanceof WebAssembly.RuntimeError)) throw cause;
+    throw badTrace(path, `its configuration is damaged: ${cause.message}`);
+  }
+}
+
 /** A trace with which a replay has nothing to compare. */
-export function withoutSteps({ path }: Trace): ConfigError {
+function withoutSteps({ path }: Trace): ConfigError {
   return new ConfigError(
     'bad_trace',
     `the trace ${path} cannot be replayed: it holds no whole step, so there is nothing to compare`,

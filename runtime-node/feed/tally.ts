@@ -14,6 +14,8 @@ export class Tally {
   samples = 0;
   padded = 0;
   batches = 0;
+  /** Samples that were left out of what was handed out; pads not counted. */
+  holes = 0;
   bytes = 0;
   busyNs = 0;
   readonly skipped: SkippedSample[] = [];
@@ -35,6 +37,7 @@ export class Tally {
     const { samples, pads, epoch, batch } = delivery;
     let holes = 0;
     for (let i = 0; i < samples; i++) if (delivery.isSkipped(i) && !delivery.isPad(i)) holes++;
+    this.holes += holes;
     this.samples += samples - pads - holes;
     this.padded += pads;
     this.batches++;

@@ -1,3 +1,5 @@
+import type { ClientCertificate } from './client-certificate.js';
+
 /** AWS credentials as a request is signed with them. Never logged, never part of an error. */
 export interface S3Credentials {
   readonly accessKeyId: string;
@@ -42,4 +44,6 @@ export interface BucketAccess {
   readonly requesterPays: boolean;
   /** PEM certificates that are trusted instead of the built-in ones; null: the built-in ones. */
   readonly caPem: string | null;
+  /** What is shown to a store that asks for a certificate; null: none. */
+  readonly clientCertificate: ClientCertificate | null;
 }

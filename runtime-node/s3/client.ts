@@ -1,12 +1,13 @@
-import { Agent as HttpAgent } from 'node:http';
-import { Agent as HttpsAgent } from 'node:https';
 import { S3Client, type S3ClientConfig } from '@aws-sdk/client-s3';
 import { ConfigError } from '../errors.js';
 import { option, words } from '../wording.js';
+import { makeAgents, type Trust } from './agents.js';
 import { readCaBundle } from './ca-bundle.js';
+import { readClientCertificate } from './client-certificate.js';
 import { RefreshedCredentials } from './credentials.js';
 import { type ResolvedEndpoint, resolveEndpoint } from './endpoint.js';
 import { checkEndpoint, type S3Options } from './location.js';
+import { throughProxies } from './sdk-proxy.js';
 import { withoutVersionWarning } from './sdk-warning.js';
 import { caBundleSetting, configuredEndpoint, readSharedConfig } from './shared-config.js';
 
@@ -20,7 +21,7 @@ export interface OpenedClient {
   client: S3Client;
   /** Null: anonymous. */
   credentials: RefreshedCredentials | null;
-  caPem: string | null;
+  trust: Trust;
   /** Refuses an endpoint of AWS where no region was given. */
   requireRegion: (endpoint: ResolvedEndpoint) => void;
 }
@@ -36,9 +37,12 @@ export async function openClient(options: S3Options): Promise<OpenedClient> {
   const endpoint =
     options.endpoint === undefined ? configuredEndpoint(shared) : checkEndpoint(options.endpoint);
   const bundle = caBundleSetting(options.caBundle, shared);
-  const caPem = await readCaBundle(bundle.file, bundle.option);
+  const trust: Trust = {
+    caPem: await readCaBundle(bundle.file, bundle.option),
+    clientCertificate: await readClientCertificate(options.clientCert ?? null, options.clientKey ?? null),
+  };
 
-  const config = baseConfig(options, endpoint, caPem);
+  const config = baseConfig(options, endpoint, trust);
   const scout = makeClient({ ...config, ...ANONYMOUS, region: ANY_REGION });
   const isAws = (await resolveEndpoint(scout, 'os2g-probe')).isAws;
   const region =
@@ -53,10 +57,11 @@ export async function openClient(options: S3Options): Promise<OpenedClient> {
     forcePathStyle: options.pathStyle === true || !isAws,
     ...(credentials === null ? ANONYMOUS : { credentials: () => identityOf(credentials) }),
   });
+  throughProxies(client, process.env);
   return {
     client,
     credentials,
-    caPem,
+    trust,
     requireRegion: (endpoint) => {
       if (endpoint.isAws && region === null) throw noRegion();
     },
@@ -65,7 +70,7 @@ export async function openClient(options: S3Options): Promise<OpenedClient> {
 
 const makeClient = (config: S3ClientConfig): S3Client => withoutVersionWarning(() => new S3Client(config));
 
-function baseConfig(options: S3Options, endpoint: string | null, caPem: string | null): Config {
+function baseConfig(options: S3Options, endpoint: string | null, trust: Trust): Config {
   return {
     endpoint: endpoint ?? undefined,
     // It would be looked up again, in the profile of AWS_PROFILE.
@@ -80,13 +85,7 @@ function baseConfig(options: S3Options, endpoint: string | null, caPem: string |
       socketTimeout: IDLE_LIMIT_MS,
       requestTimeout: REQUEST_LIMIT_MS,
       throwOnRequestTimeout: true,
-      httpAgent: new HttpAgent({ keepAlive: true, maxSockets: 16 }),
-      httpsAgent: new HttpsAgent({
-        keepAlive: true,
-        maxSockets: 16,
-        rejectUnauthorized: true,
-        ca: caPem ?? undefined,
-      }),
+      ...makeAgents(trust, process.env, { keepAlive: true, maxSockets: 16 }),
     },
   };
 }

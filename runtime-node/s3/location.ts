@@ -17,6 +17,10 @@ export interface S3Options {
   pathStyle?: boolean;
   /** File with PEM certificates to trust beside the built-in ones; default: AWS_CA_BUNDLE, ca_bundle of the profile. */
   caBundle?: string;
+  /** File with the PEM certificate that is shown to a store which asks for one (mutual TLS); default: none. */
+  clientCert?: string;
+  /** File with the PEM private key of `clientCert`, without a passphrase; default: it stands in the same file. */
+  clientKey?: string;
 }
 
 export interface S3Location {

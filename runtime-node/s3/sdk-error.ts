@@ -1,8 +1,9 @@
 import { printableStart } from '../engine/error-document.js';
 import { AbortedError, Os2gError, StoreError } from '../errors.js';
 import { option, type Text, words } from '../wording.js';
+import { clockOff } from './clock-off.js';
 import { isTlsCode } from './error-codes.js';
-import { isSuccess, readSdkFailure, type SdkFailure } from './sdk-failure.js';
+import { isSuccess, PROXY_FAILED, PROXY_REFUSED, readSdkFailure, type SdkFailure } from './sdk-failure.js';
 import { type Hide, hideInError } from './secrets.js';
 import { NOT_HTTP_MEND, tlsFailure } from './tls-failure.js';
 
@@ -96,6 +97,7 @@ function explain(failure: SdkFailure, call: CallContext): Explanation {
       mend: words`give the bucket's ${option('s3.region')}`,
     };
   }
+  if (status === 407) return { code: 'refused', what: `${PROXY_ASKS} (${said})`, mend: PROXY_MEND };
   const known = s3Code === null ? undefined : KNOWN[s3Code];
   if (known !== undefined) return { code: known[0], what: `${known[1]} (${said})`, mend: known[2] };
   if (s3Code === 'RequestTimeTooSkewed') return explainClock(failure, said);
@@ -122,6 +124,9 @@ function explain(failure: SdkFailure, call: CallContext): Explanation {
     mend: words`check ${option('s3.endpoint')}, ${option('s3.region')} and the bucket name`,
   };
 }
+
+const PROXY_ASKS = 'the proxy asks for a user name and a password, or for others';
+const PROXY_MEND = 'write them into the variable that names the proxy: http://USER:PASSWORD@HOST:PORT';
 
 const KNOWN: Record<string, [code: string, what: string, mend: Text]> = {
   NoSuchBucket: [
@@ -162,10 +167,9 @@ function explainDenied(call: CallContext, said: string): Explanation {
 }
 
 function explainClock({ storeMs }: SdkFailure, said: string): Explanation {
-  const off = storeMs === null ? '' : ` by ${Math.round((Date.now() - storeMs) / 1000)} s`;
   return {
     code: 'forbidden',
-    what: `this machine's clock is off${off} (${said})`,
+    what: `${clockOff(Date.now(), storeMs)} (${said})`,
     mend: 'set the clock (NTP)',
   };
 }
@@ -181,6 +185,13 @@ function explainSilence(systemCode: string | null, message: string, call: CallCo
   }
   if (systemCode === 'ETIMEDOUT') {
     return { code: 'timeout', what, mend: words`check ${option('s3.endpoint')} and the network between` };
+  }
+  if (systemCode === PROXY_FAILED || systemCode === PROXY_REFUSED) {
+    return {
+      code: 'connect',
+      what: `no way to ${call.endpoint}: ${message}`,
+      mend: 'check the proxy that https_proxy or all_proxy names, or name the store in no_proxy',
+    };
   }
   return {
     code: 'connect',

@@ -1,4 +1,5 @@
 import { EXPIRED_CODES, THROTTLED_CODES } from './error-codes.js';
+import { ProxyError } from './tunnel.js';
 import { isUnreadable } from './unreadable-answer.js';
 
 /** What a failed call of the SDK says, whatever class it came as. */
@@ -18,7 +19,12 @@ export interface SdkFailure {
   message: string;
 }
 
+/** In place of a system's code: a proxy opened no tunnel, for now or at all. */
+export const PROXY_FAILED = 'EPROXY';
+export const PROXY_REFUSED = 'EPROXY_REFUSED';
+
 const PASSING = new Set([
+  PROXY_FAILED,
   'ECONNRESET',
   'EPIPE',
   'ETIMEDOUT',
@@ -43,7 +49,7 @@ export function readSdkFailure(cause: unknown): SdkFailure {
     status,
     requestId: string(field(metadata, 'requestId')) ?? string(field(headers, 'x-amz-request-id')),
     region: string(field(headers, 'x-amz-bucket-region')) ?? string(field(cause, 'Region')),
-    systemCode: systemCode(cause) ?? (name === 'TimeoutError' ? 'ETIMEDOUT' : null),
+    systemCode: ofProxy(cause) ?? systemCode(cause) ?? (name === 'TimeoutError' ? 'ETIMEDOUT' : null),
     storeMs: Number.isNaN(date) ? null : date,
     body: unreadable ? string(field(response, 'body')) : null,
     message: unreadable ? '' : cause instanceof Error ? cause.message : String(cause),
@@ -68,6 +74,11 @@ export function isPassing({ s3Code, status, systemCode }: SdkFailure): boolean {
     status === 408 ||
     (s3Code !== null && (THROTTLED_CODES.has(s3Code) || s3Code === 'RequestTimeout'))
   );
+}
+
+function ofProxy(cause: unknown): string | null {
+  if (!(cause instanceof ProxyError)) return null;
+  return cause.passing ? PROXY_FAILED : PROXY_REFUSED;
 }
 
 function systemCode(cause: unknown): string | null {

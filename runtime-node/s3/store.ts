@@ -1,5 +1,6 @@
 import { HeadObjectCommand, ListObjectsV2Command, type S3Client } from '@aws-sdk/client-s3';
 import type { BucketAccess, CredentialSource, S3Credentials } from './access.js';
+import type { Trust } from './agents.js';
 import { openClient } from './client.js';
 import type { RefreshedCredentials } from './credentials.js';
 import { type ResolvedEndpoint, resolveEndpoint } from './endpoint.js';
@@ -49,8 +50,8 @@ export interface S3Store {
  * @throws ConfigError, StoreError code `no_credentials`
  */
 export async function openStore(options: S3Options): Promise<S3Store> {
-  const { client, credentials, caPem, requireRegion } = await openClient(options);
-  return new SdkStore(client, credentials, options, caPem, requireRegion);
+  const { client, credentials, trust, requireRegion } = await openClient(options);
+  return new SdkStore(client, credentials, options, trust, requireRegion);
 }
 
 interface KnownBucket {
@@ -67,7 +68,7 @@ class SdkStore implements S3Store {
     private readonly client: S3Client,
     private readonly credentials: RefreshedCredentials | null,
     private readonly options: S3Options,
-    private readonly caPem: string | null,
+    private readonly trust: Trust,
     private readonly requireRegion: (endpoint: ResolvedEndpoint) => void,
   ) {}
 
@@ -139,7 +140,7 @@ class SdkStore implements S3Store {
     const { isAws, ...where } = endpoint;
     const credentials: CredentialSource | null = this.credentials;
     const requesterPays = this.options.requesterPays === true;
-    return { access: { bucket, ...where, credentials, requesterPays, caPem: this.caPem }, isAws };
+    return { access: { bucket, ...where, credentials, requesterPays, ...this.trust }, isAws };
   }
 
   /** One call of the SDK with our retries; expired credentials are refreshed once. */

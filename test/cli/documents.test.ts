@@ -6,6 +6,7 @@ import * as assert from 'uvu/assert';
 import { COMMANDS } from '../../runtime-node/cli/commands.js';
 import { documents } from '../../runtime-node/cli/documents.js';
 import { FAILURE_CLASSES } from '../../runtime-node/engine/failure.js';
+import { API_CODES, CONFIG_CODES, FAILURE_CODES } from '../../runtime-node/error-table.js';
 import { packageRoot } from '../../runtime-node/package-root.js';
 import { BUCKET, type Dataset, openDataset, SAMPLES } from './kit/dataset.js';
 import { Call } from './kit/process.js';
@@ -38,18 +39,49 @@ test('every link leads to a file that is there', () => {
   }
 });
 
-test('every error code of the sources stands in docs/errors.md', () => {
-  const text = read('docs/errors.md');
-  const sources = readdirSync(join(packageRoot, 'runtime-node'), { recursive: true }).map(String);
-  const codes = new Set<string>(Object.keys(FAILURE_CLASSES));
-  for (const file of sources.filter((name) => name.endsWith('.ts'))) {
-    for (const [, code = ''] of read(join('runtime-node', file)).matchAll(
-      /(?:Config|Store|Os2g)Error\(\s*'([a-z_]+)'/g,
-    )) {
-      codes.add(code);
+/** Codes as the sources throw them: as a first argument, one of two, or a field of an explanation. */
+const THROWN = [
+  /Error\(\s*(?:[\w.]+\s*\?\s*)?'([a-z_]+)'(?:\s*:\s*'([a-z_]+)')?/g,
+  /\bcode: (?:[^,\n]*\?\s*)?'([a-z_]+)'(?:\s*:\s*'([a-z_]+)')?/g,
+];
+
+function sources(): Map<string, string> {
+  const files = ['runtime-node', 'simulator'].flatMap((folder) =>
+    readdirSync(join(packageRoot, folder), { recursive: true }).map((name) => join(folder, String(name))),
+  );
+  const wanted = files.filter((name) => name.endsWith('.ts') && !name.endsWith('error-table.ts'));
+  return new Map(wanted.map((name) => [name, read(name)]));
+}
+
+test('every error code of the sources stands in the table of errors, and every code of the table is thrown', () => {
+  const table = { ...CONFIG_CODES, ...FAILURE_CODES, ...API_CODES };
+  const size = [CONFIG_CODES, FAILURE_CODES, API_CODES].flatMap(Object.keys).length;
+  assert.is(Object.keys(table).length, size, 'no code stands in two tables');
+  const classes = Object.keys(FAILURE_CLASSES);
+  const thrown = new Map<string, string>(classes.map((name) => [name, 'engine/failure.ts']));
+  const texts = sources();
+  for (const [file, text] of texts) {
+    for (const pattern of THROWN) {
+      for (const [, one, other] of text.matchAll(pattern)) {
+        for (const code of [one, other]) if (code) thrown.set(code, file);
+      }
     }
   }
-  for (const code of codes) assert.ok(text.includes(`\`${code}\``), code);
+  for (const [code, file] of thrown) assert.ok(code in table, `${code} (${file}) is not in error-table.ts`);
+  const all = [...texts.values()].join('\n');
+  for (const code of Object.keys(table)) {
+    assert.ok(thrown.has(code) || all.includes(`'${code}'`), `${code} of error-table.ts is thrown nowhere`);
+  }
+});
+
+test('an error is told to exit as its table says', () => {
+  for (const [file, text] of sources()) {
+    for (const [, kind, code] of text.matchAll(/new (Config|Store|Os2g)Error\(\s*'([a-z_]+)'/g)) {
+      if (code === undefined || code in API_CODES) continue;
+      if (kind === 'Config') assert.ok(code in CONFIG_CODES, `${file}: ${code} exits with 2`);
+      if (kind === 'Store') assert.ok(code in FAILURE_CODES, `${file}: ${code} exits with 1`);
+    }
+  }
 });
 
 test('the calls that the documents show are calls', () => {

@@ -192,4 +192,14 @@ test('an empty variable is a wrong value, not a missing one', () => {
   assert.is(refusal({ env: { OS2G_ANONYMOUS: 'yes' } }).context.option, 'anonymous');
 });
 
+test('what is overridden is not read, so it may be wrong; what merges is', () => {
+  const file = { path: 'x.json', fields: { epochs: 'many', seed: -1 } };
+  const env = { OS2G_BATCH_SAMPLES: 'none', OS2G_SEED: '9', OS2G_EPOCHS: '3' };
+  const values = resolveOptions(FEED_OPTIONS, { flags: { batchSamples: '4' }, env, file });
+  assert.equal([values.batchSamples, values.epochs, String(values.seed)], [4, 3, '9']);
+  const set = { flags: { set: ['retry.attempts=3'] }, env: { OS2G_SET: 'nonsense=1' }, file: null };
+  assert.throws(() => resolveOptions(FEED_OPTIONS, set), /nonsense/);
+  assert.throws(() => resolveOptions(FEED_OPTIONS, { flags: {}, env, file: null }), /OS2G_BATCH_SAMPLES/);
+});
+
 test.run();

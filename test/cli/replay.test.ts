@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { RECORD_BYTES } from '../../assembly/layout.js';
+import { RECORD_BYTES, TRACE_CONFIG_OFFSET, TRACE_HEADER_BYTES } from '../../assembly/layout.js';
 import { findWasmtime } from '../../runtime-node/cli/replay/wasmtime.js';
 import { corePath } from '../../runtime-node/core.js';
 import { BUCKET, type Dataset, openDataset } from './kit/dataset.js';
@@ -67,6 +67,31 @@ for (const host of hosts) {
     const { code, stdout } = await os2g(['replay', changed, '--host', host, '--json'], wasmtimeEnv());
     assert.is(code, 1);
     assert.is(JSON.parse(stdout).match, false);
+  });
+
+  test(`replay under ${host}: a damaged configuration or step is told as in every host`, async () => {
+    const whole = readFileSync(trace);
+    const stepAt = TRACE_HEADER_BYTES;
+    const rows: [name: string, at: number, bytes: Buffer, says: RegExp][] = [
+      [
+        'config',
+        TRACE_CONFIG_OFFSET,
+        Buffer.from(new Float64Array([Number.NaN]).buffer),
+        /its configuration is damaged/,
+      ],
+      ['step', stepAt, Buffer.from([0xee, 0xee, 0, 0]), /stands where a step should begin/],
+    ];
+    for (const [name, at, bytes, says] of rows) {
+      const damaged = Buffer.from(whole);
+      bytes.copy(damaged, at);
+      const file = data.file(`${name}.trace`);
+      writeFileSync(file, damaged);
+      const { code, stdout, stderr } = await os2g(['replay', file, '--host', host, '--json'], wasmtimeEnv());
+      assert.is(code, 2, `${name}: ${stdout}${stderr}`);
+      const { error } = JSON.parse(stdout);
+      assert.is(error.code, 'bad_trace');
+      assert.match(error.message, says);
+    }
   });
 
   test(`replay under ${host}: a file that is no trace`, async () => {

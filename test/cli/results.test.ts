@@ -89,7 +89,7 @@ test('demo', () => {
 });
 
 test('doctor, settings', async () => {
-  check(await json(['doctor']));
+  check(await json(['doctor', `s3://${BUCKET}/train/`]));
   check(settingsDocument());
 });
 

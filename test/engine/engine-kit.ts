@@ -68,6 +68,7 @@ export function accessTo(port: number, over: Partial<BucketAccess> = {}): Bucket
     credentials: fixedCredentials(),
     requesterPays: false,
     caPem: null,
+    clientCertificate: null,
     ...over,
   };
 }
@@ -94,10 +95,10 @@ export interface Outcome {
 export const ENGINE_UNDER_TEST = process.env.OS2G_TEST_ENGINE === 'native' ? 'native' : 'portable';
 
 export function createEngine(options: PortableEngineOptions): GetEngine {
-  if (ENGINE_UNDER_TEST === 'portable') return createPortableEngine(options);
+  if (ENGINE_UNDER_TEST === 'portable') return createPortableEngine({ env: {}, ...options });
   const native = loadNative();
   if (native.module === null) throw new Error(`no native module to test: ${native.why}`);
-  return createNativeEngine(native.module, { ...options, threads: 1, env: {} });
+  return createNativeEngine(native.module, { env: {}, ...options, threads: 1 });
 }
 
 /** An engine with someone who drains it: `next` gives ends in the order they came. */
@@ -113,8 +114,9 @@ export class Driver implements CompletionSink {
     access: BucketAccess,
     objects: readonly TestObject[],
     over: Partial<Omit<PortableEngineOptions, 'access' | 'table'>> = {},
+    create: (options: PortableEngineOptions) => GetEngine = createEngine,
   ) {
-    this.engine = createEngine({
+    this.engine = create({
       access,
       table: tableOf(objects),
       limits: SHORT_LIMITS,

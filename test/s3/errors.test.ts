@@ -1,6 +1,7 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { StoreError } from '../../runtime-node/errors.js';
+import { clockOff } from '../../runtime-node/s3/clock-off.js';
 import { openStore, type S3Options, type S3Store } from '../../runtime-node/s3/store.js';
 import { type Fault, type ScriptedStore, startStore, wrongRegion } from '../store/index.js';
 import { keysOf, withAwsEnv } from './aws-env.js';
@@ -160,6 +161,18 @@ test('case 20: an anonymous store that refuses signatures, and a requester-pays 
     );
   }
   await paid.close();
+});
+
+test('a refused clock: by how much, on which side, and not "0 s" where it agrees', () => {
+  const now = Date.UTC(2026, 0, 1);
+  const rows: [storeMs: number | null, says: RegExp][] = [
+    [now - 3_600_000, /^this machine's clock is 3600 s ahead of the store's$/],
+    [now + 900_400, /^this machine's clock is 900 s behind the store's$/],
+    [now - 400, /agrees with its answer's/],
+    [now, /agrees with its answer's/],
+    [null, /^this machine's clock is off$/],
+  ];
+  for (const [storeMs, says] of rows) assert.match(clockOff(now, storeMs), says);
 });
 
 test.run();

@@ -27,6 +27,8 @@ export type Fault =
   | { kind: 'wrong-range'; shiftBytes: number; bodyToo?: boolean }
   /** 200 with everything to a range request. */
   | { kind: 'ignore-range' }
+  /** As if the request had no If-Match. */
+  | { kind: 'ignore-if-match' }
   /** One byte of the body is wrong; default: the middle one. */
   | { kind: 'corrupt'; atByte?: number }
   /** An answer with a status of choice. `body: false`: without the error document. */
@@ -67,6 +69,8 @@ export interface FaultMatch {
   key?: string | RegExp;
   /** The Range header as sent; true: any, false: none. */
   range?: string | RegExp | boolean;
+  /** Only requests with this header (lower case). */
+  header?: string;
   /** Only requests on a connection that has served one before (true), or has not (false). */
   reused?: boolean;
   // The rest picks among the requests that match all of the above, counted from 1.
@@ -125,6 +129,7 @@ function fitsSubject(match: FaultMatch, subject: FaultSubject): boolean {
   if (match.reused !== undefined && match.reused !== subject.reused) return false;
   if (match.method !== undefined && match.method !== request?.method) return false;
   if (match.bucket !== undefined && match.bucket !== request?.bucket) return false;
+  if (match.header !== undefined && request?.headers[match.header] === undefined) return false;
   if (match.key !== undefined && (request?.key == null || !fits(match.key, request.key))) return false;
   return match.range === undefined || fitsRange(match.range, request?.headers.range);
 }

@@ -120,7 +120,7 @@ function readObject(bucket: Bucket, request: StoreRequest, fault: Fault | null):
     const message = 'the specified key does not exist';
     return { status: 404, code: 'NoSuchKey', message, fields: { Key: request.key! } };
   }
-  const ifMatch = request.headers['if-match'];
+  const ifMatch = fault?.kind === 'ignore-if-match' ? undefined : request.headers['if-match'];
   if (ifMatch !== undefined && ifMatch !== '*' && !ifMatch.split(/\s*,\s*/).includes(object.etag)) {
     const message = 'at least one of the preconditions you specified did not hold';
     return { status: 412, code: 'PreconditionFailed', message, fields: { Condition: 'If-Match' } };

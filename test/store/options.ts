@@ -8,8 +8,8 @@ export interface StoreOptions {
   host?: string;
   /** Default 0: any free one. */
   port?: number;
-  /** PEM texts; the store then speaks HTTPS. */
-  tls?: { key: string; cert: string };
+  /** PEM texts; the store then speaks HTTPS. `clientCa`: and takes only clients with a certificate of this CA. */
+  tls?: { key: string; cert: string; clientCa?: string };
   /** Path in front of everything, `/s3`; default none. */
   basePath?: string;
   /** The region that requests must be signed for; default us-east-1. */

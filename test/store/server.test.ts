@@ -159,7 +159,7 @@ test('latency and a rate for each connection change when, never what', () =>
   ));
 
 test('an idle connection is closed, unannounced', () =>
-  withStore({ idleCloseMs: 5 }, async (store) => {
+  withStore({ idleCloseMs: 200 }, async (store) => {
     const client = new RawClient(store.port);
     client.get('/data/k');
     await client.untilEnd();
@@ -177,8 +177,8 @@ test('an idle connection is closed, unannounced', () =>
   }));
 
 test('an idle limit leaves a long answer alone', () =>
-  withStore({ idleCloseMs: 5 }, async (store) => {
-    store.faults.add({ fault: { kind: 'drip', bytes: 1, everyMs: 3 } });
+  withStore({ idleCloseMs: 200 }, async (store) => {
+    store.faults.add({ fault: { kind: 'drip', bytes: 1, everyMs: 40 } });
     const client = new RawClient(store.port);
     client.get('/data/k');
     await client.until((c) => c.answer()?.body.length === CONTENT.length);

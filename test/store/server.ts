@@ -75,7 +75,7 @@ export class ScriptedStore {
     // Node's own limits are off: connections end when the store's options and faults say so.
     const settings = { keepAliveTimeout: 0, requestTimeout: 0, headersTimeout: 0 };
     const server = options.tls
-      ? https.createServer({ ...settings, key: options.tls.key, cert: options.tls.cert })
+      ? https.createServer({ ...settings, ...tlsSettings(options.tls) })
       : http.createServer(settings);
     server.on('request', (incoming, response) => {
       const connection = this.connections.of(incoming.socket);
@@ -227,6 +227,10 @@ export class ScriptedStore {
     const closed = new Promise((resolve) => this.front.close(resolve));
     await Promise.all([closed, this.connections.destroyAll()]);
   }
+}
+
+function tlsSettings({ key, cert, clientCa }: NonNullable<StoreOptions['tls']>): https.ServerOptions {
+  return clientCa === undefined ? { key, cert } : { key, cert, ca: clientCa, requestCert: true };
 }
 
 /**

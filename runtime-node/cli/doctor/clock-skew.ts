@@ -7,11 +7,12 @@ const NOTABLE_MS = 60_000;
 
 /** Whether this machine's clock is near enough to the endpoint's. A Date header counts whole seconds. */
 export function skewCheck(endpointMs: number | null, nowMs: number): Check {
-  const name = 'endpoint answers';
-  if (endpointMs === null) return info(name, 'its answer has no Date header: the clocks cannot be compared');
+  const name = 'clock';
+  if (endpointMs === null) return info(name, 'the answer has no Date header: the clocks cannot be compared');
   const skewMs = Math.abs(nowMs - endpointMs);
-  if (skewMs < NOTABLE_MS) return ok(name, 'its clock and this one agree within a minute');
-  const detail = `its clock and this one differ by ${formatSeconds(skewMs / 1000)}`;
+  if (skewMs < NOTABLE_MS) return ok(name, "the store's and this one agree within a minute");
+  const side = nowMs > endpointMs ? 'ahead of' : 'behind';
+  const detail = `this one is ${formatSeconds(skewMs / 1000)} ${side} the store's`;
   const mend = "set this machine's clock (NTP)";
   return skewMs < REFUSED_MS
     ? warn(name, detail, mend)

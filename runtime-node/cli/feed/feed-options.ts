@@ -6,13 +6,14 @@ export type FeedValues = OptionValues<typeof FEED_OPTIONS & typeof S3_OPTIONS>;
 
 /** How to reach the store, from the options of a command that reads one. */
 export function s3Options(values: OptionValues<typeof S3_OPTIONS>): NonNullable<FeedOptions['s3']> {
-  const { endpoint, region, profile, anonymous, requesterPays, pathStyle, caBundle } = values;
+  const { endpoint, region, profile, anonymous, requesterPays, pathStyle, caBundle, clientCert, clientKey } =
+    values;
   // A switch that is not set says nothing: the addressing is then found out.
   return {
     endpoint,
     region,
     profile,
-    caBundle,
+    ...{ caBundle, clientCert, clientKey },
     anonymous: anonymous || undefined,
     requesterPays: requesterPays || undefined,
     pathStyle: pathStyle || undefined,

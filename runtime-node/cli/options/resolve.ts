@@ -29,8 +29,9 @@ export function resolveOne(field: string, spec: OptionSpec<unknown>, { flags, en
   const name = optionName(field);
   const variable = variableName(field);
   const given: unknown[] = [];
+  // What a higher layer overrides is not even read: it may be wrong. Where layers merge, all of them count.
   const take = (where: string, read: (where: string) => unknown): void => {
-    given.push(named(name, where, read));
+    if (given.length === 0 || spec.merge) given.push(named(name, where, read));
   };
   const [raw, text] = [flags[field], env[variable]];
   if (raw !== undefined) take(`--${name}`, (where) => fromFlag(spec, raw, where));

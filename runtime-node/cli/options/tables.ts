@@ -48,6 +48,12 @@ export const S3_OPTIONS = {
     meaning:
       'PEM file with the private CA of the endpoint; default: AWS_CA_BUNDLE or ca_bundle of the profile',
   }),
+  clientCert: text('file', {
+    meaning: 'PEM certificate for a store that asks its clients for one (mutual TLS); portable engine only',
+  }),
+  clientKey: text('file', {
+    meaning: 'PEM private key of --client-cert, without a passphrase; default: it stands in the same file',
+  }),
 };
 
 export const INDEX_OPTIONS = {
@@ -107,7 +113,7 @@ export const FEED_OPTIONS = {
   maxSkips: unset(
     count(rangeOf('max-skips'), DEFAULT_MAX_SKIPS, {
       meaning:
-        'most samples to skip under --on-error skip, all epochs together, pads not counted; one more ends the run',
+        'most samples to skip under --on-error skip, all epochs of the run together, also when it resumes, pads not counted; one more ends the run',
     }),
     String(DEFAULT_MAX_SKIPS),
   ),

@@ -2,7 +2,7 @@ import { fileURLToPath } from 'node:url';
 import { z } from 'zod';
 import { Core, corePath } from '../../core.js';
 import { Os2gError } from '../../errors.js';
-import { readTrace, replayTrace, type Trace, withoutSteps } from '../../feed/replay.js';
+import { checkTrace, readTrace, replayTrace } from '../../feed/replay.js';
 import { schemaProblem } from '../../schema-problem.js';
 import type { CommandContext } from '../command.js';
 import { type ChildEnd, runChild } from './child.js';
@@ -45,16 +45,10 @@ export async function replay(trace: string, host: Host, context: CommandContext)
   const core = await Core.load(host === 'node' && context.env.OS2G_CORE ? undefined : 'wasi');
   const run = (): HostOutcome | Promise<HostOutcome> => {
     if (host === 'node') return replayTrace(core, opened);
-    if (!hasStep(opened)) throw withoutSteps(opened);
+    checkTrace(core, opened);
     return host === 'wasi' ? underWasi(trace, context) : underWasmtime(trace, context);
   };
   return { ...(await run()), core_sha256: core.sha256, recorded_core_sha256 };
-}
-
-/** Looks no further than the first step, and closes the file. */
-function hasStep(trace: Trace): boolean {
-  for (const _step of trace.steps()) return true;
-  return false;
 }
 
 async function underWasi(trace: string, { signal }: CommandContext): Promise<HostOutcome> {
