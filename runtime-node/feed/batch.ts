@@ -81,6 +81,24 @@ export class Batch {
     return this.#manifest.fields(this.row(i));
   }
 
+  /** Of a picture, in pixels; null where the manifest does not say. */
+  width(i: number): number | null {
+    return this.#manifest.width(this.row(i));
+  }
+
+  height(i: number): number | null {
+    return this.#manifest.height(this.row(i));
+  }
+
+  /** Of a raw tensor: NumPy's name of its type, and its shape; null where it is none. */
+  dtype(i: number): string | null {
+    return this.#manifest.dtype(this.row(i));
+  }
+
+  shape(i: number): number[] | null {
+    return this.#manifest.shape(this.row(i));
+  }
+
   /** The sample's bytes where they landed. @throws Os2gError `sample_skipped` for a hole; `transfer` from a GPU. */
   bytes(i: number): Uint8Array {
     const delivery = this.#sample(i);

@@ -72,6 +72,10 @@ export const MANIFEST: Shape = {
       'objectSize',
       'objectHandle',
       'label',
+      'width',
+      'height',
+      'dtype',
+      'shape',
       'fields',
     ]) &&
       Number.isInteger((value as { rows?: unknown }).rows)),

@@ -4,6 +4,7 @@ import type { BatchReader, Node } from './batch-reader.js';
 import { FieldsColumn } from './fields-column.js';
 import { badManifest } from './manifest-error.js';
 import { type Bitmap, isSet, NumberColumn } from './number-column.js';
+import { ShapeColumn } from './shape-column.js';
 import { TextBuilder } from './text-builder.js';
 import { findBadText, TextColumn, type TextValues } from './text-column.js';
 
@@ -36,6 +37,17 @@ export function readNumbers(field: ArrowField, rows: number | null, context: Col
   const node = context.reader.nextNode(rows);
   const validity = context.reader.nextValidity(node);
   return context.reader.nextIntegers(field.int, node.rows, validity);
+}
+
+/** A column of type null comes back as null: it holds no number at all. */
+export function readNumbersOrNull(
+  field: ArrowField,
+  rows: number,
+  context: ColumnContext,
+): NumberColumn | null {
+  if (field.type !== Type.Null) return readNumbers(field, rows, context);
+  context.reader.skip(field, rows);
+  return null;
 }
 
 /** A text column; a column of type null comes back as null: it holds no text at all. */
@@ -72,19 +84,47 @@ export function readDictionary(field: ArrowField, reader: BatchReader): TextValu
   return values;
 }
 
-export function readFields(field: ArrowField, rows: number, context: ColumnContext): FieldsColumn {
-  const entry = field.children[0];
-  const wanted = 'list of struct(name utf8, offset uint64, length uint64)';
-  const isLarge = field.type === Type.LargeList;
-  const isList = isLarge || field.type === Type.List;
-  if (!isList || field.dictionary !== null || entry?.type !== Type.Struct_ || !hasEntryColumns(entry)) {
-    throw wrongType(field, wanted, context.file);
+export function readShape(field: ArrowField, rows: number, context: ColumnContext): ShapeColumn | null {
+  if (field.type === Type.Null) {
+    context.reader.skip(field, rows);
+    return null;
   }
-  const { reader } = context;
+  const entry = field.children[0];
+  if (!isList(field) || entry === undefined || !isInteger(entry)) {
+    throw wrongType(field, 'list of uint64', context.file);
+  }
+  const { offsets, validity } = readListStarts(field, rows, context.reader);
+  return new ShapeColumn(rows, offsets, validity, readNumbers(entry, null, context));
+}
+
+function isList(field: ArrowField): boolean {
+  return (field.type === Type.List || field.type === Type.LargeList) && field.dictionary === null;
+}
+
+function readListStarts(
+  field: ArrowField,
+  rows: number,
+  reader: BatchReader,
+): { node: Node; offsets: NumberColumn; validity: Bitmap } {
+  const isLarge = field.type === Type.LargeList;
   const node = reader.nextNode(rows);
   const validity = reader.nextValidity(node);
   const words = reader.nextWords(node.rows + 1, isLarge ? 2 : 1);
-  const offsets = new NumberColumn(node.rows + 1, words, isLarge ? 'unsigned' : 'no', null);
+  return {
+    node,
+    validity,
+    offsets: new NumberColumn(node.rows + 1, words, isLarge ? 'unsigned' : 'no', null),
+  };
+}
+
+export function readFields(field: ArrowField, rows: number, context: ColumnContext): FieldsColumn {
+  const entry = field.children[0];
+  const wanted = 'list of struct(name utf8, offset uint64, length uint64)';
+  if (!isList(field) || entry?.type !== Type.Struct_ || !hasEntryColumns(entry)) {
+    throw wrongType(field, wanted, context.file);
+  }
+  const { reader } = context;
+  const { node, offsets, validity } = readListStarts(field, rows, reader);
   const structNode = reader.nextNode(null);
   const structValidity = reader.nextValidity(structNode);
   const read = readEntries(entry, structNode, context);

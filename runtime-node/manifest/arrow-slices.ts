@@ -1,8 +1,19 @@
-import { type Data, Field, List, makeData, RecordBatch, Schema, Struct, Uint64, Utf8 } from 'apache-arrow';
-import type { ColumnManifest } from './column-manifest.js';
+import {
+  type Data,
+  Field,
+  List,
+  makeData,
+  RecordBatch,
+  Schema,
+  Struct,
+  Uint32,
+  Uint64,
+  Utf8,
+} from 'apache-arrow';
+import type { ManifestFacts } from './column-manifest.js';
 import type { SampleField } from './manifest.js';
 import { NumberColumn } from './number-column.js';
-import { etagIsNull, type RowBatch } from './row-batch.js';
+import { etagIsNull, OPTIONAL_COLUMNS, type OptionalColumn, type RowBatch } from './row-batch.js';
 import { TextBuilder } from './text-builder.js';
 
 const TWO_32 = 2 ** 32;
@@ -12,9 +23,18 @@ const ENTRY = new Struct([
   new Field('length', new Uint64()),
 ]);
 const ENTRIES = new List(new Field('item', ENTRY));
+const EXTENTS = new List(new Field('item', new Uint64()));
+const OPTIONAL_TYPES = {
+  label: new Utf8(),
+  fields: ENTRIES,
+  width: new Uint32(),
+  height: new Uint32(),
+  dtype: new Utf8(),
+  shape: EXTENTS,
+};
 
-/** The schema of a written manifest: the columns of the contract, and the optional ones that the source has. */
-export function manifestSchema(source: ColumnManifest): Schema {
+/** The schema of a written manifest: the columns of the contract, and the optional ones named. */
+export function manifestSchema(facts: ManifestFacts, optional: readonly OptionalColumn[]): Schema {
   const columns: Field[] = [
     new Field('key', new Utf8()),
     new Field('offset', new Uint64()),
@@ -22,9 +42,10 @@ export function manifestSchema(source: ColumnManifest): Schema {
     new Field('etag', new Utf8(), true),
     new Field('object_size', new Uint64()),
   ];
-  if (has(source, 'label')) columns.push(new Field('label', new Utf8(), true));
-  if (has(source, 'fields')) columns.push(new Field('fields', ENTRIES, true));
-  const { bucket, prefix, format } = source.facts;
+  for (const name of OPTIONAL_COLUMNS) {
+    if (optional.includes(name)) columns.push(new Field(name, OPTIONAL_TYPES[name], true));
+  }
+  const { bucket, prefix, format } = facts;
   const metadata = new Map([['os2g.manifest', '1']]);
   if (bucket !== null) metadata.set('os2g.bucket', bucket);
   if (prefix !== null) metadata.set('os2g.prefix', prefix);
@@ -32,11 +53,21 @@ export function manifestSchema(source: ColumnManifest): Schema {
   return new Schema(columns, metadata);
 }
 
+/** The optional columns that any batch has. */
+export function optionalColumns(batches: readonly RowBatch[]): OptionalColumn[] {
+  return OPTIONAL_COLUMNS.filter((name) => batches.some((batch) => batch[name] !== null));
+}
+
 /** Rows `[from, to)` as one record batch, laid out afresh: how the source is batched or encoded leaves no trace. */
-export function sliceBatch(source: ColumnManifest, schema: Schema, from: number, to: number): RecordBatch {
+export function sliceBatch(
+  batches: readonly RowBatch[],
+  schema: Schema,
+  from: number,
+  to: number,
+): RecordBatch {
   const rows = to - from;
   const slice = new SliceBuilder(rows);
-  for (const batch of source.batches) {
+  for (const batch of batches) {
     const last = Math.min(to, batch.firstRow + batch.rows);
     for (let row = Math.max(from, batch.firstRow); row < last; row++) slice.add(batch, row - batch.firstRow);
   }
@@ -47,8 +78,17 @@ export function sliceBatch(source: ColumnManifest, schema: Schema, from: number,
     textData(slice.etag),
     slice.objectSize.finish(),
   ];
-  if (has(source, 'label')) children.push(textData(slice.label));
-  if (has(source, 'fields')) children.push(entriesData(slice.fields));
+  const optional: Record<OptionalColumn, () => Data> = {
+    label: () => textData(slice.label),
+    fields: () => entriesData(slice.fields),
+    width: () => pixelsData(slice.width),
+    height: () => pixelsData(slice.height),
+    dtype: () => textData(slice.dtype),
+    shape: () => extentsData(slice.shape),
+  };
+  for (const name of OPTIONAL_COLUMNS) {
+    if (schema.fields.some((field) => field.name === name)) children.push(optional[name]());
+  }
   return new RecordBatch(
     schema,
     makeData({ type: new Struct(schema.fields), length: rows, nullCount: 0, children }),
@@ -63,11 +103,16 @@ class SliceBuilder {
   readonly length: WordsBuilder;
   readonly objectSize: WordsBuilder;
   readonly fields: (SampleField[] | null)[] = [];
+  readonly width: (number | null)[] = [];
+  readonly height: (number | null)[] = [];
+  readonly dtype: TextBuilder;
+  readonly shape: (number[] | null)[] = [];
 
   constructor(rows: number) {
     this.key = new TextBuilder(rows);
     this.etag = new TextBuilder(rows);
     this.label = new TextBuilder(rows);
+    this.dtype = new TextBuilder(rows);
     this.offset = new WordsBuilder(rows);
     this.length = new WordsBuilder(rows);
     this.objectSize = new WordsBuilder(rows);
@@ -84,6 +129,11 @@ class SliceBuilder {
     else if (batch.label instanceof NumberColumn) this.label.add(String(batch.label.get(i)));
     else this.label.addFrom(batch.label, i);
     this.fields.push(batch.fields?.get(i) ?? null);
+    this.width.push(numberOrNull(batch.width, i));
+    this.height.push(numberOrNull(batch.height, i));
+    if (batch.dtype === null) this.dtype.addNull();
+    else this.dtype.addFrom(batch.dtype, i);
+    this.shape.push(batch.shape?.get(i) ?? null);
   }
 }
 
@@ -121,15 +171,10 @@ function textData(builder: TextBuilder): Data<Utf8> {
 
 function entriesData(rows: readonly (SampleField[] | null)[]): Data<List> {
   const entries = rows.flatMap((fields) => fields ?? []);
-  const valueOffsets = new Int32Array(rows.length + 1);
-  const nullBitmap = new Uint8Array(Math.ceil(rows.length / 8));
+  const { valueOffsets, nullBitmap } = listStarts(rows);
   const name = new TextBuilder(entries.length);
   const offset = new WordsBuilder(entries.length);
   const length = new WordsBuilder(entries.length);
-  for (const [row, fields] of rows.entries()) {
-    valueOffsets[row + 1] = (valueOffsets[row] as number) + (fields?.length ?? 0);
-    if (fields !== null) nullBitmap[row >> 3] = (nullBitmap[row >> 3] as number) | (1 << (row & 7));
-  }
   for (const entry of entries) {
     name.add(entry.name);
     offset.add(entry.offset);
@@ -140,6 +185,33 @@ function entriesData(rows: readonly (SampleField[] | null)[]): Data<List> {
   return makeData({ type: ENTRIES, length: rows.length, nullBitmap, valueOffsets, child });
 }
 
-function has(source: ColumnManifest, column: 'label' | 'fields'): boolean {
-  return source.batches.some((batch) => batch[column] !== null);
+function extentsData(rows: readonly (number[] | null)[]): Data<List> {
+  const extents = rows.flatMap((shape) => shape ?? []);
+  const words = new WordsBuilder(extents.length);
+  for (const extent of extents) words.add(extent);
+  const { valueOffsets, nullBitmap } = listStarts(rows);
+  return makeData({ type: EXTENTS, length: rows.length, nullBitmap, valueOffsets, child: words.finish() });
+}
+
+function pixelsData(rows: readonly (number | null)[]): Data<Uint32> {
+  const data = Uint32Array.from(rows, (pixels) => pixels ?? 0);
+  const { nullBitmap } = listStarts(rows.map((pixels) => (pixels === null ? null : [])));
+  return makeData({ type: new Uint32(), length: rows.length, nullBitmap, data });
+}
+
+function listStarts(rows: readonly (readonly unknown[] | null)[]): {
+  valueOffsets: Int32Array;
+  nullBitmap: Uint8Array;
+} {
+  const valueOffsets = new Int32Array(rows.length + 1);
+  const nullBitmap = new Uint8Array(Math.ceil(rows.length / 8));
+  for (const [row, list] of rows.entries()) {
+    valueOffsets[row + 1] = (valueOffsets[row] as number) + (list?.length ?? 0);
+    if (list !== null) nullBitmap[row >> 3] = (nullBitmap[row >> 3] as number) | (1 << (row & 7));
+  }
+  return { valueOffsets, nullBitmap };
+}
+
+function numberOrNull(column: NumberColumn | null, row: number): number | null {
+  return column === null || column.isNull(row) ? null : column.get(row);
 }

@@ -10,6 +10,8 @@ import {
   readDictionary,
   readFields,
   readNumbers,
+  readNumbersOrNull,
+  readShape,
   readText,
   wrongType,
 } from './arrow-columns.js';
@@ -18,10 +20,10 @@ import { type ArrowField, decodeField } from './arrow-types.js';
 import { BatchReader } from './batch-reader.js';
 import { ColumnManifest, type ManifestFacts } from './column-manifest.js';
 import { badManifest, MEND_DAMAGED } from './manifest-error.js';
-import type { RowBatch } from './row-batch.js';
+import { NO_OPTIONAL_COLUMNS, OPTIONAL_COLUMNS, type RowBatch } from './row-batch.js';
 
 const REQUIRED = ['key', 'offset', 'length', 'etag', 'object_size'];
-const KNOWN = [...REQUIRED, 'label', 'fields'];
+const KNOWN: readonly string[] = [...REQUIRED, ...OPTIONAL_COLUMNS];
 const MANIFEST_VERSION = '1';
 /** Metadata V4 and V5, as Arrow counts them; older files are from before its 1.0. */
 const OLDEST_VERSION = 3;
@@ -113,7 +115,7 @@ function addDictionary(
 function readBatch(fields: ArrowField[], context: ColumnContext): RowBatch {
   const { reader, file, firstRow } = context;
   const rows = reader.rows;
-  const batch: Partial<RowBatch> = { etag: null, label: null, fields: null };
+  const batch: Partial<RowBatch> = { etag: null, ...NO_OPTIONAL_COLUMNS };
   for (const field of fields) {
     if (field.name === 'key') batch.key = readText(field, rows, context) ?? refuseNull(field, file);
     else if (field.name === 'offset') batch.offset = readNumbers(field, rows, context);
@@ -123,12 +125,16 @@ function readBatch(fields: ArrowField[], context: ColumnContext): RowBatch {
     else if (field.name === 'label') {
       batch.label = isInteger(field) ? readNumbers(field, rows, context) : readText(field, rows, context);
     } else if (field.name === 'fields') batch.fields = readFields(field, rows, context);
+    else if (field.name === 'width') batch.width = readNumbersOrNull(field, rows, context);
+    else if (field.name === 'height') batch.height = readNumbersOrNull(field, rows, context);
+    else if (field.name === 'dtype') batch.dtype = readText(field, rows, context);
+    else if (field.name === 'shape') batch.shape = readShape(field, rows, context);
     else reader.skip(field, rows);
   }
   reader.finish();
-  const { key, offset, length, objectSize, etag = null, label = null, fields: entries = null } = batch;
+  const { key, offset, length, objectSize, etag = null } = batch;
   if (!key || !offset || !length || !objectSize) throw new RangeError('a batch lacks a column');
-  return { firstRow, rows, key, offset, length, etag, objectSize, label, fields: entries };
+  return { ...NO_OPTIONAL_COLUMNS, ...batch, firstRow, rows, key, offset, length, etag, objectSize };
 }
 
 function refuseNull(field: ArrowField, file: string): never {

@@ -4,11 +4,12 @@ import { AsyncByteQueue, Message, RecordBatchFileWriter, type Schema } from 'apa
 import { AbortedError, ConfigError, Os2gError } from '../errors.js';
 import { linkTarget } from '../output-files.js';
 import { removeStaleBeside, temporaryBeside } from '../temporary-files.js';
-import { manifestSchema, sliceBatch } from './arrow-slices.js';
-import type { ColumnManifest } from './column-manifest.js';
+import { manifestSchema, optionalColumns, sliceBatch } from './arrow-slices.js';
+import type { ColumnManifest, ManifestFacts } from './column-manifest.js';
+import type { OptionalColumn, RowBatch } from './row-batch.js';
 
 /** Rows of a record batch. The file's bytes depend on it, so it is no option. */
-const BATCH_ROWS = 65_536;
+export const BATCH_ROWS = 65_536;
 
 /**
  * Writes a manifest as an Arrow IPC file, batch by batch into a temporary file beside the target, which is then renamed:
@@ -20,22 +21,77 @@ export async function writeManifest(
   source: ColumnManifest,
   { signal }: { signal?: AbortSignal } = {},
 ): Promise<void> {
-  const target = await targetOf(path);
-  const temporary = temporaryBeside(target);
-  removeStaleBeside(target);
-  const handle = await create(temporary, path);
+  const { facts, batches, rows } = source;
+  const writer = await ManifestWriter.open(path, facts, optionalColumns(batches));
   try {
-    await writeBatches(handle, source, signal);
-    await handle.sync();
-    await handle.close();
-    await rename(temporary, target);
+    for (let row = 0; row < rows; row += BATCH_ROWS) {
+      if (signal?.aborted) throw new AbortedError(signal.reason);
+      await writer.write(batches, row, Math.min(rows, row + BATCH_ROWS));
+    }
+    await writer.finish();
   } catch (error) {
-    await handle.close().catch(() => undefined);
-    await unlink(temporary).catch(() => undefined);
-    if (error instanceof Os2gError) throw error;
-    throw writeFailed(path, error);
+    await writer.discard();
+    throw error;
   }
-  await syncFolder(dirname(target));
+}
+
+/** A manifest that is being written: the file takes its name at `finish`, and leaves nothing behind at `discard`. */
+export class ManifestWriter {
+  private readonly sink = new ChunkSink();
+  private readonly arrow = new ManifestFileWriter();
+
+  private constructor(
+    private readonly path: string,
+    private readonly target: string,
+    private readonly temporary: string,
+    private readonly handle: FileHandle,
+    private readonly schema: Schema,
+  ) {
+    this.arrow.reset(this.sink, schema);
+  }
+
+  /** @param optional the optional columns that the file is to have; rows without a value are null in them */
+  static async open(
+    path: string,
+    facts: ManifestFacts,
+    optional: readonly OptionalColumn[],
+  ): Promise<ManifestWriter> {
+    const target = await targetOf(path);
+    const temporary = temporaryBeside(target);
+    removeStaleBeside(target);
+    const handle = await create(temporary, path);
+    return new ManifestWriter(path, target, temporary, handle, manifestSchema(facts, optional));
+  }
+
+  /** Appends rows `[from, to)` of the batches as one record batch. */
+  async write(batches: readonly RowBatch[], from: number, to: number): Promise<void> {
+    this.arrow.write(sliceBatch(batches, this.schema, from, to));
+    await this.guard(() => writeFully(this.handle, this.sink.take()));
+  }
+
+  async finish(): Promise<void> {
+    this.arrow.close();
+    await this.guard(async () => {
+      await writeFully(this.handle, this.sink.take());
+      await this.handle.sync();
+      await this.handle.close();
+      await rename(this.temporary, this.target);
+    });
+    await syncFolder(dirname(this.target));
+  }
+
+  async discard(): Promise<void> {
+    await this.handle.close().catch(() => undefined);
+    await unlink(this.temporary).catch(() => undefined);
+  }
+
+  private async guard(work: () => Promise<void>): Promise<void> {
+    try {
+      await work();
+    } catch (error) {
+      throw writeFailed(this.path, error);
+    }
+  }
 }
 
 /** Takes what the writer makes, for one batch; the library's own queue would hold the whole file. */
@@ -63,20 +119,6 @@ class ManifestFileWriter extends RecordBatchFileWriter {
     super._writeSchema(schema);
     return this._writeMessage(Message.from(schema));
   }
-}
-
-async function writeBatches(handle: FileHandle, source: ColumnManifest, signal?: AbortSignal): Promise<void> {
-  const sink = new ChunkSink();
-  const schema = manifestSchema(source);
-  const writer = new ManifestFileWriter();
-  writer.reset(sink, schema);
-  for (let row = 0; row < source.rows; row += BATCH_ROWS) {
-    if (signal?.aborted) throw new AbortedError(signal.reason);
-    writer.write(sliceBatch(source, schema, row, Math.min(source.rows, row + BATCH_ROWS)));
-    await writeFully(handle, sink.take());
-  }
-  writer.close();
-  await writeFully(handle, sink.take());
 }
 
 async function writeFully(handle: FileHandle, bytes: Uint8Array): Promise<void> {

@@ -99,6 +99,31 @@ export class ColumnManifest implements Manifest {
     return batch.fields?.get(row - batch.firstRow) ?? null;
   }
 
+  width(row: number): number | null {
+    return this.number(row, 'width');
+  }
+
+  height(row: number): number | null {
+    return this.number(row, 'height');
+  }
+
+  dtype(row: number): string | null {
+    const batch = this.batchOf(row);
+    const at = row - batch.firstRow;
+    return batch.dtype === null || batch.dtype.isNull(at) ? null : batch.dtype.text(at);
+  }
+
+  shape(row: number): number[] | null {
+    const batch = this.batchOf(row);
+    return batch.shape?.get(row - batch.firstRow) ?? null;
+  }
+
+  private number(row: number, name: 'width' | 'height'): number | null {
+    const batch = this.batchOf(row);
+    const [column, at] = [batch[name], row - batch.firstRow];
+    return column === null || column.isNull(at) ? null : column.get(at);
+  }
+
   private batchOf(row: number): RowBatch {
     if (!(row >= 0 && row < this.rows) || !Number.isInteger(row)) {
       throw new RangeError(`row ${row} of a manifest of ${this.rows} rows`);

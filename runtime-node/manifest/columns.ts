@@ -3,6 +3,7 @@ import { FieldsColumn } from './fields-column.js';
 import type { SampleField } from './manifest.js';
 import { badManifest } from './manifest-error.js';
 import { NumberColumn } from './number-column.js';
+import { ShapeColumn } from './shape-column.js';
 import { TextBuilder } from './text-builder.js';
 import { TextColumn } from './text-column.js';
 
@@ -19,6 +20,12 @@ export interface ManifestColumns extends Partial<ManifestFacts> {
   objectSizes?: ArrayLike<number>;
   labels?: readonly (string | null)[];
   fields?: readonly (readonly SampleField[] | null)[];
+  /** Of pictures, in pixels. */
+  widths?: readonly (number | null)[];
+  heights?: readonly (number | null)[];
+  /** Of raw tensors: NumPy's names of their types, and their shapes. */
+  dtypes?: readonly (string | null)[];
+  shapes?: readonly (readonly number[] | null)[];
 }
 
 /**
@@ -54,6 +61,10 @@ export function manifestFromColumns(columns: ManifestColumns): ColumnManifest {
     objectSize: numberColumn(objectSizes),
     label: columns.labels === undefined ? null : textColumn(columns.labels, 'labels'),
     fields: columns.fields === undefined ? null : fieldsColumn(columns.fields),
+    width: columns.widths === undefined ? null : pixelColumn(columns.widths),
+    height: columns.heights === undefined ? null : pixelColumn(columns.heights),
+    dtype: columns.dtypes === undefined ? null : textColumn(columns.dtypes, 'dtypes'),
+    shape: columns.shapes === undefined ? null : shapeColumn(columns.shapes),
   };
   const { bucket = null, prefix = null, format = null } = columns;
   return new ColumnManifest([batch], { bucket, prefix, format }, null);
@@ -64,7 +75,7 @@ export function hasLoneSurrogate(text: string): boolean {
   return /\p{Surrogate}/u.test(text);
 }
 
-function textColumn(texts: readonly (string | null)[], column: string): TextColumn {
+export function textColumn(texts: readonly (string | null)[], column: string): TextColumn {
   const builder = new TextBuilder(texts.length);
   for (const [row, text] of texts.entries()) {
     if (text !== null && hasLoneSurrogate(text)) {
@@ -79,15 +90,19 @@ function numberColumn(values: ArrayLike<number>): NumberColumn {
   return new NumberColumn(values.length, Float64Array.from(values), 'no', null);
 }
 
-function fieldsColumn(rows: readonly (readonly SampleField[] | null)[]): FieldsColumn {
-  const offsets = [0];
-  const validity = new Uint8Array(Math.ceil(rows.length / 8));
-  const entries: SampleField[] = [];
-  for (const [row, fields] of rows.entries()) {
-    entries.push(...(fields ?? []));
-    offsets.push(entries.length);
-    if (fields !== null) validity[row >> 3] = (validity[row >> 3] as number) | (1 << (row & 7));
-  }
+/** Null where a number is; not checked to be whole. */
+export function pixelColumn(values: readonly (number | null)[]): NumberColumn {
+  const numbers = Float64Array.from(values, (value) => value ?? 0);
+  return new NumberColumn(values.length, numbers, 'no', validityOf(values));
+}
+
+export function shapeColumn(rows: readonly (readonly number[] | null)[]): ShapeColumn {
+  const [offsets, extents] = flatten(rows);
+  return new ShapeColumn(rows.length, numberColumn(offsets), validityOf(rows), numberColumn(extents));
+}
+
+export function fieldsColumn(rows: readonly (readonly SampleField[] | null)[]): FieldsColumn {
+  const [offsets, entries] = flatten(rows);
   const names = textColumn(
     entries.map((entry) => entry.name),
     'fields',
@@ -95,9 +110,28 @@ function fieldsColumn(rows: readonly (readonly SampleField[] | null)[]): FieldsC
   return new FieldsColumn(
     rows.length,
     numberColumn(offsets),
-    validity,
+    validityOf(rows),
     names,
     numberColumn(entries.map((entry) => entry.offset)),
     numberColumn(entries.map((entry) => entry.length)),
   );
+}
+
+/** Lists end to end, and where each begins and the last one ends. */
+function flatten<T>(rows: readonly (readonly T[] | null)[]): [offsets: number[], entries: T[]] {
+  const offsets = [0];
+  const entries: T[] = [];
+  for (const list of rows) {
+    for (const entry of list ?? []) entries.push(entry);
+    offsets.push(entries.length);
+  }
+  return [offsets, entries];
+}
+
+function validityOf(rows: readonly unknown[]): Uint8Array {
+  const validity = new Uint8Array(Math.ceil(rows.length / 8));
+  for (const [row, value] of rows.entries()) {
+    if (value !== null) validity[row >> 3] = (validity[row >> 3] as number) | (1 << (row & 7));
+  }
+  return validity;
 }

@@ -3,6 +3,7 @@ import { ColumnManifest } from './column-manifest.js';
 import { hasLoneSurrogate } from './columns.js';
 import { compareKeys, ListingColumns, type SortedListing } from './listing-columns.js';
 import { NumberColumn } from './number-column.js';
+import { NO_OPTIONAL_COLUMNS } from './row-batch.js';
 import { TextBuilder } from './text-builder.js';
 import { TextColumn } from './text-column.js';
 
@@ -112,8 +113,8 @@ class ListingTaker {
       length: sizes,
       etag: listing.etag,
       objectSize: sizes,
+      ...NO_OPTIONAL_COLUMNS,
       label: labelsOf(listing.key),
-      fields: null,
     };
     return new ColumnManifest([batch], { bucket: this.bucket, prefix: this.prefix, format: 'objects' }, null);
   }

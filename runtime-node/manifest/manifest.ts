@@ -21,6 +21,12 @@ export interface Manifest extends ObjectTable {
   objectHandle(row: number): number;
   label(row: number): string | null;
   fields(row: number): SampleField[] | null;
+  /** Of a picture, in pixels; null where the manifest does not say. */
+  width(row: number): number | null;
+  height(row: number): number | null;
+  /** Of a raw tensor: NumPy's name of the type (`<f4`), and the shape, outermost extent first; null where it is none. */
+  dtype(row: number): string | null;
+  shape(row: number): number[] | null;
   /** Longest sample, in bytes, and the sum over all samples. */
   readonly maxLength: number;
   readonly totalLength: number;

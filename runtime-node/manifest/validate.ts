@@ -149,7 +149,7 @@ function sameEtag(before: RowBatch, at: number, batch: RowBatch, i: number): boo
 }
 
 function checkOptional(batch: RowBatch, file: string | null): void {
-  const { label, fields } = batch;
+  const { label, fields, shape } = batch;
   for (let i = 0; i < batch.rows; i++) {
     const row = batch.firstRow + i;
     if (label instanceof NumberColumn && !label.isNull(i) && !Number.isSafeInteger(label.get(i))) {
@@ -157,7 +157,18 @@ function checkOptional(batch: RowBatch, file: string | null): void {
     }
     const problem = fields?.problem(i, batch.length.get(i)) ?? null;
     if (problem !== null) throw badManifest({ file, row, column: 'fields' }, problem, MEND_DAMAGED);
+    for (const column of ['width', 'height'] as const) {
+      const pixels = batch[column];
+      if (pixels === null || pixels.isNull(i) || isPixels(pixels.get(i))) continue;
+      throw badManifest({ file, row, column }, `${pixels.get(i)} is no number of pixels`, 'write an uint32');
+    }
+    const badShape = shape?.problem(i) ?? null;
+    if (badShape !== null) throw badManifest({ file, row, column: 'shape' }, badShape, MEND_DAMAGED);
   }
+}
+
+function isPixels(value: number): boolean {
+  return value >= 0 && value < 2 ** 32 && Number.isInteger(value);
 }
 
 function isSize(value: number): boolean {
