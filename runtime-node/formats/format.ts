@@ -30,14 +30,22 @@ export interface RangeReader {
    * @throws StoreError that names the key; `changed` where the object is no longer what was listed
    */
   read(object: ListedObject, offset: number, length: number, signal?: AbortSignal): Promise<Uint8Array>;
+  /**
+   * Size and version of any object of the bucket, listed or not: one HEAD request.
+   * @throws StoreError that names the key
+   */
+  stat(key: string, signal?: AbortSignal): Promise<ListedObject>;
 }
+
+/** Takes what a piece of work finds that the user should know: a fixed sentence, so that it can be counted, and the object's key. */
+export type UnitNote = (what: string, key: string) => void;
 
 /** One piece of work of an index run: the rows of one object. Pieces are independent, run side by side, and can be run again. */
 export interface IndexUnit {
   /** The object that is read and whose key names the piece in progress and errors. */
   object: ListedObject;
   /** Rows in the order of the object, some at a time. @throws StoreError, Os2gError `bad_shard` that names key and byte */
-  rows(reader: RangeReader, signal?: AbortSignal): AsyncGenerator<SampleRow[]>;
+  rows(reader: RangeReader, signal?: AbortSignal, note?: UnitNote): AsyncGenerator<SampleRow[]>;
 }
 
 /** What a format makes of a listing. */
@@ -56,5 +64,10 @@ export interface SampleFormat {
    * The pieces of work for a prefix. Objects that belong to the format without being read (`.idx` beside a `.tar`) and those that do
    * not belong to it (named in `notes`) make none.
    */
-  plan(objects: readonly ListedObject[], prefix: string, reader: RangeReader, signal?: AbortSignal): Promise<IndexPlan>;
+  plan(
+    objects: readonly ListedObject[],
+    prefix: string,
+    reader: RangeReader,
+    signal?: AbortSignal,
+  ): Promise<IndexPlan>;
 }
