@@ -60,6 +60,8 @@ export interface SampleFormat {
   readonly name: FormatName;
   /** Whether objects with this key could be of the format; by the key alone. */
   claims(key: string): boolean;
+  /** Whether an object with this key belongs to the format without holding samples (`.idx` beside a `.tar`). */
+  accompanies?(key: string): boolean;
   /**
    * The pieces of work for a prefix. Objects that belong to the format without being read (`.idx` beside a `.tar`) and those that do
    * not belong to it (named in `notes`) make none.
