@@ -1,6 +1,6 @@
 import { AbortedError, ConfigError } from '../errors.js';
+import { indexInMemory } from '../formats/pipeline/in-memory.js';
 import { readManifest } from '../manifest/arrow-file.js';
-import { listManifest } from '../manifest/index-objects.js';
 import { noteLines } from '../manifest/listing-notes.js';
 import type { Manifest } from '../manifest/manifest.js';
 import { parseS3Url } from '../s3/location.js';
@@ -42,11 +42,18 @@ async function listSource(source: string, options: FeedOptions): Promise<Dataset
   const store = await openStore(options.s3 ?? {});
   store.onRetry = (what) => options.logger?.warn({}, what);
   try {
-    const { manifest, notes } = await listManifest(store, bucket, prefix, {
-      signal: options.signal,
-      onProgress: ({ objects }) => options.onListed?.(objects),
+    const { logger, signal } = options;
+    const { manifest, listing, notes } = await indexInMemory(store, {
+      ...{ bucket, prefix, signal },
+      onNotice: (notice) => logger?.warn({}, notice),
+      onProgress: (progress) => {
+        if (progress.phase === 'listing') options.onListed?.(progress.objects);
+      },
+      onFormat: (name, why) => {
+        if (name !== 'objects') logger?.info({ format: name }, `samples are of the format ${name}: ${why}`);
+      },
     });
-    for (const line of noteLines(notes, prefix)) options.logger?.warn({}, line);
+    for (const line of [...noteLines(listing, prefix), ...notes]) logger?.warn({}, line);
     return { manifest, bucket, store };
   } catch (error) {
     await store.close();

@@ -7,9 +7,7 @@ import { removeStaleBeside, temporaryBeside } from '../temporary-files.js';
 import { manifestSchema, optionalColumns, sliceBatch } from './arrow-slices.js';
 import type { ColumnManifest, ManifestFacts } from './column-manifest.js';
 import type { OptionalColumn, RowBatch } from './row-batch.js';
-
-/** Rows of a record batch. The file's bytes depend on it, so it is no option. */
-export const BATCH_ROWS = 65_536;
+import { BATCH_ROWS } from './row-batches.js';
 
 /**
  * Writes a manifest as an Arrow IPC file, batch by batch into a temporary file beside the target, which is then renamed:

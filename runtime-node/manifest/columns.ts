@@ -86,7 +86,7 @@ export function textColumn(texts: readonly (string | null)[], column: string): T
   return new TextColumn(texts.length, builder.finish(), null);
 }
 
-function numberColumn(values: ArrayLike<number>): NumberColumn {
+export function numberColumn(values: ArrayLike<number>): NumberColumn {
   return new NumberColumn(values.length, Float64Array.from(values), 'no', null);
 }
 

@@ -23,10 +23,22 @@ const TWO_32 = 2 ** 32;
  * Record batches, dictionaries and widths of integers leave no trace in it; nor do label, fields and other columns.
  */
 export function hashRows(batches: readonly RowBatch[], rows: number): string {
-  const sink = new HashSink();
-  sink.putAscii(DOMAIN);
-  sink.putU64(rows);
-  for (const batch of batches) {
+  const hasher = new DatasetHasher(rows);
+  for (const batch of batches) hasher.add(batch);
+  return hasher.digest();
+}
+
+/** The same, batch by batch. @param rows of all batches together */
+export class DatasetHasher {
+  private readonly sink = new HashSink();
+
+  constructor(rows: number) {
+    this.sink.putAscii(DOMAIN);
+    this.sink.putU64(rows);
+  }
+
+  add(batch: RowBatch): void {
+    const { sink } = this;
     for (let i = 0; i < batch.rows; i++) {
       sink.putText(batch.key, i);
       sink.putU64(batch.offset.get(i));
@@ -36,7 +48,10 @@ export function hashRows(batches: readonly RowBatch[], rows: number): string {
       sink.putU64(batch.objectSize.get(i));
     }
   }
-  return sink.digest();
+
+  digest(): string {
+    return this.sink.digest();
+  }
 }
 
 class HashSink {

@@ -1,4 +1,4 @@
-import type { ListingNotes, NotedKeys } from './index-objects.js';
+import type { ListingNotes, NotedKeys } from './listing-check.js';
 
 function examples({ count, examples: keys }: NotedKeys): string {
   return `${keys.map((key) => JSON.stringify(key)).join(', ')}${count > keys.length ? ', ...' : ''}`;

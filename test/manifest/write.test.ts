@@ -11,7 +11,7 @@ import { readManifest, writeManifest } from '../../runtime-node/manifest/arrow-f
 import { parseManifest } from '../../runtime-node/manifest/arrow-table.js';
 import type { ColumnManifest } from '../../runtime-node/manifest/column-manifest.js';
 import { manifestFromColumns } from '../../runtime-node/manifest/columns.js';
-import { describeManifest } from '../../runtime-node/manifest/describe.js';
+import { ManifestDescriber } from '../../runtime-node/manifest/describe.js';
 import type { SampleField } from '../../runtime-node/manifest/manifest.js';
 import { encode, inFolder, ROWS, type Row, rowsOf, thrown } from './fixtures.js';
 
@@ -180,7 +180,10 @@ test('more rows than a record batch holds', async () => {
 });
 
 test('described', () => {
-  assert.equal(describeManifest(inMemory(ROWS)), {
+  const describer = new ManifestDescriber(ROWS.length);
+  const [at, rest] = [inMemory(ROWS.slice(0, 4)), inMemory(ROWS.slice(4))];
+  for (const { batches } of [at, rest]) for (const batch of batches) describer.add(batch);
+  assert.equal(describer.finish(), {
     rows: 9,
     objects: 7,
     totalLength: 27,

@@ -16,24 +16,18 @@ export const indexCommand = command({
   examples: [
     'os2g index s3://bucket/train/ -o train.arrow',
     'os2g index s3://public/set/ -o set.arrow --anonymous',
+    'os2g index s3://bucket/shards/ -o train.arrow --update',
   ],
   run: ([source = ''], values, context) => index(source, values, context),
 });
 
 async function index(source: string, values: IndexValues, context: CommandContext): Promise<CommandResult> {
-  if (!['auto', 'objects'].includes(values.format)) {
-    throw new ConfigError(
-      'not_in_this_version',
-      `--format ${values.format}: this version of os2g indexes plain objects only`,
-      'use --format objects (one object, one sample), or write the manifest yourself: docs/manifest.md',
-      { option: 'format' },
-    );
-  }
-  if (values.output === undefined) {
+  const { output, format, concurrency, update } = values;
+  if (output === undefined) {
     throw new ConfigError('bad_call', 'no file to write was named', 'add -o train.arrow', {
       option: 'output',
     });
   }
-  const { indexObjects } = await import('../index/index-objects.js');
-  return indexObjects(source, values.output, s3Options(values), context);
+  const { runIndex } = await import('../index/run-index.js');
+  return runIndex({ source, output, format, concurrency, update, s3: s3Options(values) }, context);
 }

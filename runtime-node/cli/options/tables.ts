@@ -61,8 +61,16 @@ export const INDEX_OPTIONS = {
     short: 'o',
     meaning: 'the manifest to write; an existing file is replaced when the new one is whole',
   }),
-  format: choice(['auto', 'objects', 'tar', 'mds', 'parquet'], 'auto', {
-    meaning: 'what a sample is; this version knows objects: one object, one sample',
+  format: choice(['auto', 'objects', 'tar', 'mds', 'parquet', 'npy'], 'auto', {
+    meaning:
+      'what a sample is: an object, members of one name in a tar shard (WebDataset), a row, a tensor; auto: found out from the keys, and said',
+  }),
+  concurrency: count({ min: 1, max: 256 }, 16, {
+    meaning: 'objects that are read at one time, where a format needs more than the listing',
+  }),
+  update: flag({
+    meaning:
+      'bring the manifest of --output up to date: objects whose ETag and size are as they were are not read again',
   }),
 };
 

@@ -1,0 +1,141 @@
+import {
+  closeSync,
+  constants,
+  fstatSync,
+  ftruncateSync,
+  openSync,
+  readSync,
+  unlinkSync,
+  writeSync,
+} from 'node:fs';
+import { crc32 } from 'node:zlib';
+import { Os2gError } from '../../errors.js';
+import { fileProblem } from '../../file-problem.js';
+import { areRecords } from '../../manifest/row-record.js';
+import type { ListedObject } from '../../s3/listing.js';
+import type { NoteEntry } from './notes.js';
+
+/** What a run is about: the pieces of another one are of no use to it. */
+export interface WorkOf {
+  bucket: string;
+  prefix: string;
+  format: string;
+}
+
+/** A piece that is done: its object's version, what it noted, and its rows as records. */
+export interface DonePiece {
+  key: string;
+  etag: string;
+  sizeBytes: number;
+  notes: NoteEntry[];
+  records: Buffer;
+}
+
+const SCHEMA = 'os2g.index-work/1';
+/** Length and CRC-32 of what follows. */
+const FRAME_BYTES = 8;
+
+/**
+ * The pieces of an index run that are done, in a file beside the manifest, for a run that goes on after this one was ended. Frames of
+ * u32 length, u32 CRC-32 and the bytes: first a JSON document that says what the run is about, then for each piece a
+ * line of JSON and the records of its rows. A frame that a kill left torn ends the file.
+ */
+export class WorkFile {
+  private readonly fd: number;
+  private end = 0;
+  private isEmpty = true;
+
+  /** @throws Os2gError `write_failed` */
+  constructor(
+    readonly path: string,
+    of: WorkOf,
+  ) {
+    const head = Buffer.from(JSON.stringify({ schema: SCHEMA, ...of }));
+    this.fd = this.guard(() => openSync(path, constants.O_RDWR | constants.O_CREAT, 0o644));
+    const found = this.frame();
+    if (found?.equals(head) === true) return;
+    this.end = 0;
+    this.guard(() => ftruncateSync(this.fd, 0));
+    this.append([head]);
+  }
+
+  /** The pieces of the file, to be asked for before the first is added; behind the last whole one the file is cut off. */
+  *pieces(): Generator<DonePiece> {
+    for (let bytes = this.frame(); bytes !== null; bytes = this.frame()) {
+      const line = bytes.indexOf('\n');
+      const records = bytes.subarray(line + 1);
+      if (line < 0 || !areRecords(records)) break;
+      this.isEmpty = false;
+      yield { ...(JSON.parse(bytes.toString('utf8', 0, line)) as Omit<DonePiece, 'records'>), records };
+    }
+    this.guard(() => ftruncateSync(this.fd, this.end));
+  }
+
+  /** @throws Os2gError `write_failed` */
+  add(object: ListedObject, etag: string, notes: NoteEntry[], records: readonly Buffer[]): void {
+    const { key, sizeBytes } = object;
+    this.isEmpty = false;
+    this.append([Buffer.from(`${JSON.stringify({ key, etag, sizeBytes, notes })}\n`), ...records]);
+  }
+
+  /** The work is done, or what there is of it is kept for another run. */
+  close(isDone: boolean): void {
+    closeSync(this.fd);
+    if (isDone || this.isEmpty) this.guard(() => unlinkSync(this.path));
+  }
+
+  /** The frame at `end`, which moves behind it; null where none is whole. */
+  private frame(): Buffer | null {
+    const head = this.read(this.end, FRAME_BYTES);
+    if (head === null) return null;
+    const bytes = this.read(this.end + FRAME_BYTES, head.readUInt32LE(0));
+    if (bytes === null || crc32(bytes) !== head.readUInt32LE(4)) return null;
+    this.end += FRAME_BYTES + bytes.length;
+    return bytes;
+  }
+
+  private read(position: number, length: number): Buffer | null {
+    return this.guard(() => {
+      if (position + length > fstatSync(this.fd).size) return null;
+      const bytes = Buffer.allocUnsafe(length);
+      for (let at = 0; at < length; ) {
+        const count = readSync(this.fd, bytes, at, length - at, position + at);
+        if (count === 0) return null;
+        at += count;
+      }
+      return bytes;
+    });
+  }
+
+  private append(parts: readonly Buffer[]): void {
+    const frame = Buffer.alloc(FRAME_BYTES);
+    frame.writeUInt32LE(
+      parts.reduce((sum, part) => sum + part.length, 0),
+      0,
+    );
+    frame.writeUInt32LE(
+      parts.reduce((sum, part) => crc32(part, sum), 0),
+      4,
+    );
+    this.guard(() => {
+      for (const part of [frame, ...parts]) {
+        for (let at = 0; at < part.length; )
+          at += writeSync(this.fd, part, at, part.length - at, this.end + at);
+        this.end += part.length;
+      }
+    });
+  }
+
+  private guard<T>(work: () => T): T {
+    try {
+      return work();
+    } catch (cause) {
+      throw new Os2gError(
+        'write_failed',
+        `the work file ${this.path} cannot be used: ${fileProblem(cause)}`,
+        'make room, or name an output in a folder that can be written',
+        { file: this.path, cause },
+      );
+    }
+  }
+}

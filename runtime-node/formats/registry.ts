@@ -1,0 +1,5 @@
+import type { SampleFormat } from './format.js';
+import { tarFormat } from './tar/tar.js';
+
+/** The formats whose objects are read to be indexed; all else is plain objects, one sample each. */
+export const FORMATS: readonly SampleFormat[] = [tarFormat];
