@@ -1,9 +1,11 @@
 import { existsSync } from 'node:fs';
 import { ConfigError } from '../../errors.js';
 import type { FormatName } from '../../formats/format.js';
+import { formatByName } from '../../formats/pipeline/detect.js';
 import { type IndexedRows, indexRows, workFileOf } from '../../formats/pipeline/index-run.js';
 import { OldManifest } from '../../formats/pipeline/old-manifest.js';
 import { type EngineRangeReader, openRangeReader } from '../../formats/pipeline/range-reader.js';
+import { FORMATS } from '../../formats/registry.js';
 import { readManifest } from '../../manifest/arrow-file.js';
 import { noteLines } from '../../manifest/listing-notes.js';
 import { writeRows } from '../../manifest/write-rows.js';
@@ -27,6 +29,7 @@ export interface IndexCall {
 
 /** Lists a prefix, reads what says where its samples lie, and writes the manifest. */
 export async function runIndex(call: IndexCall, context: CommandContext): Promise<CommandResult> {
+  if (call.format !== 'auto') formatByName(call.format, FORMATS);
   const { bucket, prefix } = parseS3Url(call.source);
   const old = call.update ? await openOld(call, { bucket, prefix }) : null;
   const store = await openStore(call.s3);
