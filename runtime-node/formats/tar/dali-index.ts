@@ -28,7 +28,7 @@ export function readDaliIndex(text: string): IndexedSamples | string {
     for (let i = 0; i < words.length; i += 4) {
       const [extension, offset, size, name] = words.slice(i, i + 4) as [string, string, string, string];
       if (!WHOLE.test(offset) || !WHOLE.test(size)) return `${JSON.stringify(name)} has no place`;
-      if (!name.endsWith(`.${extension}`)) return `${JSON.stringify(name)} has another extension`;
+      if (extensionOf(name) !== extension) return `${JSON.stringify(name)} has another extension`;
       const member = { name, type: '0', dataOffset: Number(offset), sizeBytes: Number(size) };
       if (member.dataOffset !== position + BLOCK_BYTES) {
         return `something stands before ${JSON.stringify(name)} that it does not list`;
@@ -39,6 +39,11 @@ export function readDaliIndex(text: string): IndexedSamples | string {
     samples.push(sample);
   }
   return samples;
+}
+
+/** Behind the first dot of the file's name, as `wds2idx` splits it. */
+function extensionOf(name: string): string {
+  return name.slice(name.indexOf('.', name.lastIndexOf('/') + 1) + 1);
 }
 
 /** Where the blocks of a member end. */

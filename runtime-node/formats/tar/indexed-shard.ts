@@ -9,11 +9,15 @@ import { SampleGrouper } from './samples.js';
 
 /** A larger one is no help: the headers are read instead. */
 const MOST_INDEX_BYTES = 64 * 1024 * 1024;
-/** Headers that are compared with the index: the first, the last, and some between. */
-const PROBES = 8;
+/** Headers that stand closer are read with what is between them, up to the longest read. */
+const JOIN_BYTES = 64 * 1024;
+const MOST_BYTES = 1024 * 1024;
+/** Reads of one shard at one time. */
+const READS = 8;
 
 /**
- * The samples of a shard from the index beside it, without reading its headers but for a few that are compared.
+ * The samples of a shard by the index beside it. The index says where the headers stand, so they are read side by side, and all of
+ * them: an index from before the shard was written anew may fit it in all but a name or some bytes of a size.
  * @returns the reason as text where the index cannot be used: then the headers say what the samples are
  */
 export async function rowsByIndex(
@@ -32,7 +36,7 @@ export async function rowsByIndex(
   if (endOf(last) >= shard.sizeBytes) return 'it lists more than the shard holds';
   const rows = grouped(shard, members);
   if (rows.length !== samples.length) return 'its samples are not those of the names in it';
-  const problem = await probe(shard, members, reader, signal);
+  const problem = await compareHeaders(shard, members, reader, signal);
   if (problem !== null) return problem;
   try {
     await checkEnd(shard, endOf(last), (from, length) => reader.read(shard, from, length, signal));
@@ -48,24 +52,69 @@ function grouped(shard: ListedObject, members: readonly TarMember[]): SampleRow[
   return [...members.map((member) => grouper.add(member)), grouper.finish()].filter((row) => row !== null);
 }
 
-async function probe(
+/** The first difference between the index and the headers; null where there is none. */
+async function compareHeaders(
   shard: ListedObject,
   members: readonly TarMember[],
   reader: RangeReader,
   signal?: AbortSignal,
 ): Promise<string | null> {
-  const count = Math.min(PROBES, members.length);
-  for (let i = 0; i < count; i++) {
-    const at = count === 1 ? 0 : Math.floor((i * (members.length - 1)) / (count - 1));
-    const member = members[at] as TarMember;
-    const block = await reader.read(shard, member.dataOffset - BLOCK_BYTES, BLOCK_BYTES, signal);
-    const header = readHeader(block);
-    const isSame =
-      !('problem' in header) &&
-      header.name === member.name &&
-      header.sizeBytes === member.sizeBytes &&
-      isRegular(header);
-    if (!isSame) return `the shard has another member at byte ${member.dataOffset - BLOCK_BYTES}`;
+  const groups = joined(members);
+  let problem: string | null = null;
+  let next = 0;
+  const worker = async (): Promise<void> => {
+    for (let group = groups[next++]; group !== undefined && problem === null; group = groups[next++]) {
+      problem ??= await compareGroup(shard, group, reader, signal);
+    }
+  };
+  const stop = (error: unknown): never => {
+    next = groups.length;
+    throw error;
+  };
+  await Promise.all(Array.from({ length: READS }, () => worker().catch(stop)));
+  return problem;
+}
+
+async function compareGroup(
+  shard: ListedObject,
+  group: readonly TarMember[],
+  reader: RangeReader,
+  signal?: AbortSignal,
+): Promise<string | null> {
+  const start = headerOf(group[0] as TarMember);
+  const length = (group.at(-1) as TarMember).dataOffset - start;
+  const bytes = await reader.read(shard, start, length, signal);
+  return group.map((member) => difference(member, bytes, start)).find((found) => found !== null) ?? null;
+}
+
+function difference(member: TarMember, bytes: Uint8Array, start: number): string | null {
+  const at = headerOf(member);
+  const header = readHeader(bytes.subarray(at - start, at - start + BLOCK_BYTES));
+  const isSame =
+    !('problem' in header) &&
+    header.name === member.name &&
+    header.sizeBytes === member.sizeBytes &&
+    isRegular(header);
+  return isSame ? null : `the shard has another member at byte ${at}`;
+}
+
+/** Members whose headers are read at once. */
+function joined(members: readonly TarMember[]): TarMember[][] {
+  const groups: TarMember[][] = [];
+  for (const member of members) {
+    const group = groups.at(-1);
+    const [first, last] = [group?.[0], group?.at(-1)];
+    const isNear =
+      first !== undefined &&
+      last !== undefined &&
+      headerOf(member) - last.dataOffset < JOIN_BYTES &&
+      member.dataOffset - headerOf(first) <= MOST_BYTES;
+    if (isNear) group?.push(member);
+    else groups.push([member]);
   }
-  return null;
+  return groups;
+}
+
+function headerOf({ dataOffset }: TarMember): number {
+  return dataOffset - BLOCK_BYTES;
 }
