@@ -60,11 +60,15 @@ async function compareHeaders(
   signal?: AbortSignal,
 ): Promise<string | null> {
   const groups = joined(members);
-  let problem: string | null = null;
+  // Groups begin in their order, and what has begun is ended: the first difference is among those found.
+  const problems: (string | null)[] = [];
+  let isSame = true;
   let next = 0;
   const worker = async (): Promise<void> => {
-    for (let group = groups[next++]; group !== undefined && problem === null; group = groups[next++]) {
-      problem ??= await compareGroup(shard, group, reader, signal);
+    for (let at = next++; at < groups.length && isSame; at = next++) {
+      const problem = await compareGroup(shard, groups[at] as TarMember[], reader, signal);
+      problems[at] = problem;
+      if (problem !== null) isSame = false;
     }
   };
   const stop = (error: unknown): never => {
@@ -72,7 +76,7 @@ async function compareHeaders(
     throw error;
   };
   await Promise.all(Array.from({ length: READS }, () => worker().catch(stop)));
-  return problem;
+  return problems.find((problem) => typeof problem === 'string') ?? null;
 }
 
 async function compareGroup(
