@@ -7,6 +7,7 @@ import { readManifest } from '../../runtime-node/manifest/arrow-file.js';
 import { BUCKET, openDataset } from '../cli/kit/dataset.js';
 import { Call, type Ended, os2g } from '../cli/kit/process.js';
 import type { Fault, FaultMatch, ScriptedStore } from '../store/index.js';
+import { daliIndex } from './dali.js';
 import { type Member, tar } from './tar-writer.js';
 
 const SHARDS = 6;
@@ -190,6 +191,25 @@ for (const signal of ['SIGKILL', 'SIGINT'] as const) {
     assert.equal(left, [output]);
   });
 }
+
+test('an index beside a shard: its headers are read side by side, as many at one time as are asked for', async () => {
+  const members = Array.from({ length: 40 }, (_, i) => ({
+    name: `${i}.bin`,
+    data: new Uint8Array(70_000 + i),
+  }));
+  store.put(BUCKET, 'indexed/a.tar', tar(members));
+  const source = `s3://${BUCKET}/indexed/`;
+  const plain = document(await os2g(['index', source, '-o', file('plain.arrow'), '--json'], env));
+  store.put(BUCKET, 'indexed/a.idx', Buffer.from(daliIndex(members)));
+  for (const concurrency of ['1', '8']) {
+    const argv = ['index', source, '-o', file('idx.arrow'), '--concurrency', concurrency, '--json'];
+    const result = document(await os2g(argv, env));
+    assert.equal([result.samples, result.format_notes], [40, []]);
+    assert.is(result.dataset_hash, plain.dataset_hash);
+    assert.is(result.requests, 42, 'the index, each header, the end');
+  }
+  for (const name of ['a.tar', 'a.idx']) store.delete(BUCKET, `indexed/${name}`);
+});
 
 test('index --update: counts, and reads of what changed alone', async () => {
   await index('u.arrow');
