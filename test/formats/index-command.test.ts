@@ -229,6 +229,17 @@ test('index --update: counts, and reads of what changed alone', async () => {
   assert.ok(readFileSync(file('u.arrow')).equals(readFileSync(file('m.arrow'))));
 });
 
+test('a manifest that cannot be written is told before the store is asked', async () => {
+  store.resetCounters();
+  for (const output of [file('nowhere/m.arrow'), file('.')]) {
+    const { code, stdout } = await os2g(['index', SOURCE, '-o', output, '--json'], env);
+    assert.is(code, 2);
+    const { error } = JSON.parse(stdout) as { error: Record<string, unknown> };
+    assert.equal([error.code, error.option], ['bad_output', 'output']);
+  }
+  assert.is(store.counters.requests, 0);
+});
+
 test('a mix of formats is an error for feed, too', async () => {
   const { code, stdout } = await os2g(['feed', `s3://${BUCKET}/`, '--json'], env);
   assert.is(code, 1);

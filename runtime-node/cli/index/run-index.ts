@@ -9,6 +9,7 @@ import { FORMATS } from '../../formats/registry.js';
 import { readManifest } from '../../manifest/arrow-file.js';
 import { noteLines } from '../../manifest/listing-notes.js';
 import { writeRows } from '../../manifest/write-rows.js';
+import { checkOutputs } from '../../output-files.js';
 import { parseS3Url, type S3Options } from '../../s3/location.js';
 import { openStore, type S3Store } from '../../s3/store.js';
 import type { CommandContext, CommandResult } from '../command.js';
@@ -31,6 +32,8 @@ export interface IndexCall {
 export async function runIndex(call: IndexCall, context: CommandContext): Promise<CommandResult> {
   if (call.format !== 'auto') formatByName(call.format, FORMATS);
   const { bucket, prefix } = parseS3Url(call.source);
+  // Before an hour of reading, not after it.
+  checkOutputs([{ option: 'output', path: call.output, kind: 'a manifest', isOurs: () => true }], []);
   const old = call.update ? await openOld(call, { bucket, prefix }) : null;
   const store = await openStore(call.s3);
   store.onRetry = (what) => context.log.warn(what);
