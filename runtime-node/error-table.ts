@@ -55,6 +55,10 @@ export const CONFIG_CODES: Readonly<Record<string, ErrorMeaning>> = {
   ),
   manifest_not_found: meaning('there is no such manifest', 'check the path'),
   manifest_unreadable: meaning('the file of the manifest cannot be read', 'check its rights and its disk'),
+  bad_update: meaning(
+    '`--update` of a manifest of another prefix or format, or not in the order of keys',
+    'index anew, without `--update`',
+  ),
   bad_cursor: meaning('a file that is no cursor', 'resume from one that os2g wrote'),
   cursor_mismatch: meaning(
     'a cursor of another data set, order, seed or global batch; the field and both values are named',
@@ -199,6 +203,26 @@ export const FAILURE_CODES: Readonly<Record<string, ErrorMeaning>> = {
   listing_broken: meaning(
     'a listing that cannot be complete: truncated without a way to go on, or in a circle',
     'report it to the maker of the store; read with a manifest',
+  ),
+  mixed_formats: meaning(
+    'the prefix holds several kinds of data: what was seen is listed',
+    'say what a sample is with `--format`, or give the prefix of one kind',
+  ),
+  no_samples: meaning(
+    'nothing under the prefix holds a sample of the format',
+    'check the prefix, or name another format',
+  ),
+  bad_shard: meaning(
+    'an object is not what its format says: key and byte are named',
+    'write or upload it again, or leave it out of the prefix',
+  ),
+  bad_index: meaning(
+    'a list of shards or samples is none, or disagrees with what is in the bucket',
+    'write it again with the tool that made the data set',
+  ),
+  unsupported_data: meaning(
+    'data that is whole, and of a kind that is not read: compressed, sparse',
+    'store it as the message says',
   ),
   timeout: meaning(
     'a listing or head request got no answer in time',
