@@ -38,21 +38,20 @@ export async function* sampleBounds(
     checkOrder(object, some, before ?? headEnd, WORD_BYTES * (1 + first));
     const bounds: Uint32Array = before === null ? some : withFirst(before, some);
     before = some[count - 1]!;
+    if (first + count === offsets) checkEnd(object, before, WORD_BYTES * offsets);
     if (bounds.length > 1) yield bounds;
-  }
-  if (before !== object.sizeBytes) {
-    throw badShard(
-      object,
-      WORD_BYTES * offsets,
-      `the last sample is said to end at ${before}, the shard ends at ${object.sizeBytes}`,
-      MEND_SHARD,
-    );
   }
 }
 
 function checkCount(shard: MdsShard, object: ListedObject, count: number): void {
   if (count === shard.samples) return;
   throw badShard(object, 0, `it says ${count} samples, the index says ${shard.samples}`, MEND_SHARD);
+}
+
+function checkEnd(object: ListedObject, end: number, byte: number): void {
+  if (end === object.sizeBytes) return;
+  const what = `the last sample is said to end at ${end}, the shard ends at ${object.sizeBytes}`;
+  throw badShard(object, byte, what, MEND_SHARD);
 }
 
 function checkOrder(object: ListedObject, offsets: Uint32Array, least: number, firstByte: number): void {
