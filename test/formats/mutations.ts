@@ -1,6 +1,9 @@
 import { Os2gError } from '../../runtime-node/errors.js';
 import { type Draw, seededDraws } from '../kit/index.js';
 
+/** `OS2G_FUZZ_SCALE=50` makes a long run of a short one, which prints what came of it. */
+const SCALE = Number(process.env.OS2G_FUZZ_SCALE ?? 1);
+
 /** Numbers at which lengths and counts go wrong. */
 const WORDS = [
   0, 1, 2, 0x7f, 0x80, 0xff, 0x7fff, 0xffff, 0x10000, 0x7fffffff, 0x80000000, 0xfffffffe, 0xffffffff,
@@ -66,9 +69,10 @@ export async function fuzz<Result>(
   work: (bytes: Uint8Array) => Promise<Result>,
   check: (result: Result, bytes: Uint8Array) => void,
 ): Promise<FuzzOutcome> {
-  const outcome: FuzzOutcome = { inputs, bytes: 0, refused: {}, taken: 0 };
+  const count = inputs * SCALE;
+  const outcome: FuzzOutcome = { inputs: count, bytes: 0, refused: {}, taken: 0 };
   const draw = seededDraws(seed);
-  for (let n = 0; n < inputs; n++) {
+  for (let n = 0; n < count; n++) {
     const bytes = mutated(original, draw);
     outcome.bytes += bytes.length;
     try {
@@ -81,5 +85,6 @@ export async function fuzz<Result>(
       outcome.refused[error.code] = (outcome.refused[error.code] ?? 0) + 1;
     }
   }
+  if (SCALE > 1) console.log(JSON.stringify({ seed, ...outcome }));
   return outcome;
 }

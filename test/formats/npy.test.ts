@@ -248,7 +248,7 @@ test('mutations of headers: refused, or a sample within the file that is what dt
   const file = npy(header("'<f4'", '(2, 3)'), 24);
   const outcome = await fuzz(
     seed,
-    8_000,
+    4000,
     file,
     (bytes) => {
       const bucket = new MemoryBucket({ 'a.npy': bytes });
@@ -263,7 +263,7 @@ test('mutations of headers: refused, or a sample within the file that is what dt
       assert.ok(bucket.requests <= 2);
     },
   );
-  assert.ok(outcome.taken > 100 && outcome.refused.bad_shard! > 1000, JSON.stringify({ seed, ...outcome }));
+  assert.ok(outcome.taken > 100 && outcome.refused.bad_shard! > 500, JSON.stringify({ seed, ...outcome }));
 });
 
 test.run();

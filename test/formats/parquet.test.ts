@@ -133,7 +133,7 @@ test('keys alone, objects outside of the prefix: one HEAD request for each objec
   });
   const { rows } = await indexAll(parquetFormat, bucket, 'l/');
   assert.ok(rows.every(({ length, etag, key }) => length === 1000 && etag === bucket.listed(key).etag));
-  assert.equal(bucket.stats.sort(), KEYS.sort());
+  assert.equal(bucket.stats.sort(), [...KEYS].sort());
 });
 
 test('an object that is not there: not_found, with its key', async () => {
@@ -149,16 +149,44 @@ test('no etag, objects outside of the prefix: no request, no ETag, and said', as
   assert.match(notes.join('\n'), /^without the column etag: 1 list .*a replaced one may go unnoticed$/);
 });
 
-test("an ETag that is not the object's any more: refused, with the row", async () => {
-  const big = Object.fromEntries(KEYS.map((key) => [key, new Uint8Array(10)]));
-  const bucket = new MemoryBucket({
-    ...big,
-    'l/a.parquet': fixtureFile('parquet', 'columns', 'no_size.parquet'),
+/** A bucket whose objects are large enough for the list, and have the ETag that `etagOf` says. */
+function withEtags(etagOf: (key: string) => string | null): MemoryBucket {
+  const bucket = list('columns', 'no_size.parquet');
+  bucket.stat = async (key) => ({
+    ...bucket.listed('lists/a.parquet'),
+    key,
+    sizeBytes: 2 ** 40,
+    etag: etagOf(key),
   });
-  // Offsets of the list are beyond these small objects in other rows; row 0 has no ETag, row 1 is the first with one.
-  const problem = await refusal(indexAll(parquetFormat, bucket, 'l/'));
+  return bucket;
+}
+
+test("an ETag of a row that is not the object's any more: refused, with the row", async () => {
+  const { etag, key } = TRUTH[1]!;
+  const problem = await refusal(
+    indexAll(
+      parquetFormat,
+      withEtags(() => '"new"'),
+      'lists/',
+    ),
+  );
   assert.is(problem.code, 'bad_index');
-  assert.match(problem.message, /l\/a\.parquet, row \d+, column (etag|length)/);
+  assert.is(
+    problem.message,
+    `lists/a.parquet, row 1, column etag: it says ${etag} for ${key}, the object has "new"`,
+  );
+});
+
+test('a store without ETags: those of the list', async () => {
+  const { rows } = await indexAll(
+    parquetFormat,
+    withEtags(() => null),
+    'lists/',
+  );
+  assert.equal(
+    rows.map(({ etag }) => etag),
+    TRUTH.map(({ etag }) => etag),
+  );
 });
 
 test("a size that is not the listed object's: refused, with the row", async () => {
