@@ -15,6 +15,7 @@ import {
 
 interface TrueSample {
   shard: string;
+  sha256: string;
   /** Name, length and the first 16 digits of the SHA-256, as Streaming cuts the column out. */
   columns: [string, number, string][];
 }
@@ -37,6 +38,7 @@ for (const [name, requests, wantedNotes] of SETS) {
     const { rows, notes } = await indexAll(mdsFormat, bucket, `set/${name}/`);
     const found = rows.map((row) => ({
       shard: row.key.slice(`set/${name}/`.length),
+      sha256: sha256(bytesOf(bucket, row, 0, row.length)),
       columns: row.fields!.map(({ name: column, offset, length }) => [
         column,
         length,
@@ -413,16 +415,22 @@ test('more samples than one read of offsets has: none lost, none twice, read in 
   assert.ok(largest <= 4096);
 });
 
-test('keys that could be of the format', () => {
-  const keys: [string, boolean][] = [
-    ['index.json', true],
-    ['a/index.json', true],
-    ['a/shard.00000.mds', true],
-    ['a/shard.00000.mds.zstd', true],
-    ['a/myindex.json', false],
-    ['a/shard.tar', false],
+test('keys: which hold samples, which belong to those', () => {
+  const keys: [string, 'claimed' | 'beside' | 'neither'][] = [
+    ['index.json', 'beside'],
+    ['a/index.json', 'beside'],
+    ['a/shard.00000.mds', 'claimed'],
+    ['a/shard.00000.mds.zstd', 'claimed'],
+    ['a/myindex.json', 'neither'],
+    ['a/shard.tar', 'neither'],
   ];
-  for (const [key, claimed] of keys) assert.is(mdsFormat.claims(key), claimed, key);
+  for (const [key, wanted] of keys) {
+    assert.equal(
+      [mdsFormat.claims(key), mdsFormat.accompanies!(key)],
+      [wanted === 'claimed', wanted === 'beside'],
+      key,
+    );
+  }
 });
 
 test.run();

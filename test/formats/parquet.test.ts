@@ -225,6 +225,19 @@ test('several lists: each is a piece of work; other objects are not looked at', 
   );
 });
 
+test('keys: which are lists, which lie beside them', () => {
+  const keys: [string, boolean, boolean][] = [
+    ['a.parquet', true, false],
+    ['l/b.PQ', true, false],
+    ['l/_SUCCESS', false, true],
+    ['l/_common_metadata', false, true],
+    ['l/a.parquet.crc', false, false],
+  ];
+  for (const [key, claimed, beside] of keys) {
+    assert.equal([parquetFormat.claims(key), parquetFormat.accompanies!(key)], [claimed, beside], key);
+  }
+});
+
 test('no list: bad_index', async () => {
   const problem = await refusal(
     indexAll(parquetFormat, new MemoryBucket({ 'l/a.csv': new Uint8Array(3) }), 'l/'),

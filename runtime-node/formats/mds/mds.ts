@@ -14,7 +14,8 @@ import { shardUnit } from './shard-unit.js';
  */
 export const mdsFormat: SampleFormat = {
   name: 'mds',
-  claims: (key) => isShardKey(key) || isIndexKey(key),
+  claims: isShardKey,
+  accompanies: isIndexKey,
   plan: planMds,
 };
 

@@ -18,6 +18,7 @@ import { rowListUnit } from './row-list.js';
 export const parquetFormat: SampleFormat = {
   name: 'parquet',
   claims: isParquet,
+  accompanies: isMark,
   plan: planLists,
 };
 
@@ -25,6 +26,11 @@ const FOOTERS_AT_A_TIME = 8;
 
 function isParquet(key: string): boolean {
   return /\.(?:parquet|parq|pq)$/i.test(key);
+}
+
+/** What Spark and Dask leave beside the files that they write: `_SUCCESS`, `_metadata`. */
+function isMark(key: string): boolean {
+  return /(?:^|\/)(?:_SUCCESS|_metadata|_common_metadata)$/.test(key);
 }
 
 async function planLists(
