@@ -6,6 +6,7 @@ import { AbortedError, type Os2gError } from '../../runtime-node/errors.js';
 import type { IndexUnit, SampleFormat, SampleRow } from '../../runtime-node/formats/format.js';
 import { type IndexJob, indexRows, workFileOf } from '../../runtime-node/formats/pipeline/index-run.js';
 import { OldManifest } from '../../runtime-node/formats/pipeline/old-manifest.js';
+import { tarFormat } from '../../runtime-node/formats/tar/tar.js';
 import { readManifest } from '../../runtime-node/manifest/arrow-file.js';
 import { writeRows } from '../../runtime-node/manifest/write-rows.js';
 import type { ListedObject } from '../../runtime-node/s3/listing.js';
@@ -109,7 +110,7 @@ const REFUSED: [
   objects: Map<string, Uint8Array>,
   code: string,
 ][] = [
-  ['a format that is not there', { format: 'mds' }, shards(1), 'not_in_this_version'],
+  ['a format that is not there', { format: 'mds', formats: [tarFormat] }, shards(1), 'not_in_this_version'],
   ['no object', {}, new Map(), 'no_objects'],
   ['no sample in any shard', {}, new Map([['a.tar', tar([])]]), 'no_samples'],
   ['a damaged shard', {}, new Map([...shards(3), ['s/1.tar', one.subarray(0, 600)]]), 'bad_shard'],

@@ -35,7 +35,8 @@ export class MemoryBucket implements RangeReader {
   async read({ key }: ListedObject, offset: number, length: number): Promise<Uint8Array> {
     const object = this.objects.get(key);
     if (object === undefined) throw notFound(key);
-    if (!(Number.isSafeInteger(offset) && Number.isSafeInteger(length) && offset >= 0 && length >= 0)) {
+    // A range of no bytes cannot be asked for.
+    if (!(Number.isSafeInteger(offset) && Number.isSafeInteger(length) && offset >= 0 && length > 0)) {
       throw new RangeError(`read of ${length} bytes at ${offset}`);
     }
     const bytes = object.slice(offset, offset + length);

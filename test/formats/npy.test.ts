@@ -119,7 +119,7 @@ const patched = (at: number, ...bytes: number[]) => {
 const REFUSED: [string, Uint8Array, string, RegExp][] = [
   ['data cut off', whole.slice(0, -1), 'bad_shard', /<f4 of shape \(3\), 12 bytes, and 11 bytes follow/],
   ['a header cut off', whole.slice(0, 60), 'bad_shard', /byte 60: it ends within its header of 128 bytes/],
-  ['an empty file', new Uint8Array(0), 'bad_shard', /byte 0: it does not begin as a \.npy file/],
+  ['an empty file', new Uint8Array(0), 'bad_shard', /byte 0: it is empty/],
   ['only the magic', whole.slice(0, 6), 'bad_shard', /version 0\.0/],
   ['another file', Buffer.from('{"a": 1}'), 'bad_shard', /does not begin as a \.npy file/],
   ['a later version', patched(6, 4), 'bad_shard', /byte 6: it is of version 4\.0/],

@@ -53,6 +53,7 @@ async function readWhole(
       'split the data set, with an index in each folder, or write larger shards (size_limit of MDSWriter)',
     );
   }
+  if (object.sizeBytes === 0) return new Uint8Array(0);
   return reader.read(object, 0, object.sizeBytes, signal);
 }
 

@@ -55,7 +55,7 @@ async function shardReader(
     throw badShard(object, offset, `${length} bytes were asked for, and ${bytes.length} came`, MEND_SHARD);
   };
   if (layout.isPlain || object.sizeBytes > READ_THROUGH_BYTES) return exactly;
-  const whole = await exactly(0, object.sizeBytes);
+  const whole = object.sizeBytes === 0 ? new Uint8Array(0) : await exactly(0, object.sizeBytes);
   return async (offset, length) => whole.subarray(offset, offset + length);
 }
 

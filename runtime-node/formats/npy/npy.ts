@@ -1,3 +1,4 @@
+import { folderLabel } from '../../manifest/object-rows.js';
 import type { ListedObject } from '../../s3/listing.js';
 import type { IndexPlan, IndexUnit, RangeReader, SampleFormat, SampleRow, UnitNote } from '../format.js';
 import { badShard, countedKeys, unsupportedData } from '../format-error.js';
@@ -77,7 +78,7 @@ async function* rowsOf(
       length,
       etag: object.etag,
       objectSizeBytes: object.sizeBytes,
-      label: folderOf(object.key),
+      label: folderLabel(object.key),
       fields: null,
       width: null,
       height: null,
@@ -93,6 +94,7 @@ async function readHeader(
   signal?: AbortSignal,
 ): Promise<NpyHeader> {
   try {
+    if (object.sizeBytes === 0) throw new NpyHeaderError(0, 'it is empty');
     let start = await reader.read(object, 0, Math.min(FIRST_READ_BYTES, object.sizeBytes), signal);
     const { to } = headerRange(start.subarray(0, NPY_START_BYTES));
     // A header that is said to be longer than the file is told as such, and not asked for.
@@ -133,10 +135,4 @@ function tensorBytes(object: ListedObject, { dtype, shape, fortranOrder }: NpyHe
   const length = shape.reduce((product, side) => product * side, item);
   if (Number.isSafeInteger(length)) return length;
   throw badShard(object, 10, `its header says a shape of (${shape.join(', ')}), more than 2^53 bytes`, MEND);
-}
-
-/** The last folder before the file's name. */
-function folderOf(key: string): string | null {
-  const folder = key.split('/').at(-2);
-  return folder === undefined || folder === '' ? null : folder;
 }
