@@ -1,5 +1,6 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
+import { StoreError } from '../../runtime-node/errors.js';
 import { readImageSize } from '../../runtime-node/formats/jpeg/image-size.js';
 import { mdsFormat } from '../../runtime-node/formats/mds/mds.js';
 import { type Columns, indexBytes, oneShard, samplesOf, shardBytes, shardEntry } from './mds-files.js';
@@ -397,23 +398,53 @@ for (const [situation, columns, samples, wanted] of COSTS) {
   });
 }
 
-test('more samples than one read of offsets has: none lost, none twice, read in pieces', async () => {
-  const count = 300_000;
-  const shard = shardBytes({ a: 1 }, samplesOf(count, 1));
-  const index = indexBytes([shardEntry('s.mds', { a: 1 }, count, shard.length)]);
-  const bucket = new MemoryBucket({ 'index.json': index, 's.mds': shard });
-  const plan = await mdsFormat.plan(bucket.list(), '', bucket);
-  let [rows, next, largest] = [0, shard.length - count, 0];
-  for await (const some of plan.units[0]!.rows(bucket)) {
-    for (const { offset, length } of some)
-      if (offset !== next++ || length !== 1) assert.unreachable(`row ${rows}`);
-    rows += some.length;
-    largest = Math.max(largest, some.length);
-  }
-  assert.is(rows, count);
-  assert.is(bucket.requests, 1 + 2);
-  assert.ok(largest <= 4096);
-});
+const MANY = 300_000;
+/** Columns, bytes of a sample's sizes, and requests: two for offsets, and ranges of 4 MiB where there are sizes to read. */
+const LONG_SHARDS: [string, Columns, number, number][] = [
+  ['a fixed column', { a: 1 }, 0, 2],
+  ['two variable columns', { a: null, b: null }, 8, 2 + 2],
+];
+
+for (const [situation, columns, headBytes, requests] of LONG_SHARDS) {
+  test(`more samples than one read of offsets has, ${situation}: none lost, none twice`, async () => {
+    const samples = samplesOf(MANY, ...Object.keys(columns).map(() => 1));
+    const shard = shardBytes(columns, samples);
+    const index = indexBytes([shardEntry('s.mds', columns, MANY, shard.length)]);
+    const bucket = new MemoryBucket({ 'index.json': index, 's.mds': shard });
+    const plan = await mdsFormat.plan(bucket.list(), '', bucket);
+    const dataBytes = Object.keys(columns).length;
+    let [rows, next, largest] = [0, shard.length - MANY * (headBytes + dataBytes) + headBytes, 0];
+    for await (const some of plan.units[0]!.rows(bucket)) {
+      for (const { offset, length } of some) {
+        if (offset !== next || length !== dataBytes)
+          assert.unreachable(`row ${rows}: ${length} bytes at ${offset}`);
+        next += headBytes + dataBytes;
+      }
+      rows += some.length;
+      largest = Math.max(largest, some.length);
+    }
+    assert.is(rows, MANY);
+    assert.is(bucket.requests, 1 + requests);
+    assert.ok(largest <= 4096);
+  });
+}
+
+for (const failing of [1, 2, 3, 5]) {
+  test(`read ${failing} of a shard fails: the run fails with it, whatever was read ahead`, async () => {
+    const bucket = oneShard({ a: null, b: null }, samplesOf(12, 600 * KIB, 9));
+    const plan = await mdsFormat.plan(bucket.list(), 'd/', bucket);
+    const read = bucket.read.bind(bucket);
+    let reads = 0;
+    bucket.read = async (...range) => {
+      if (++reads >= failing) throw new StoreError('throttled', 'enough', 'wait');
+      return read(...range);
+    };
+    const work = async () => {
+      for await (const _rows of plan.units[0]!.rows(bucket));
+    };
+    assert.is((await refusal(work())).code, 'throttled');
+  });
+}
 
 test('keys: which hold samples, which belong to those', () => {
   const keys: [string, 'claimed' | 'beside' | 'neither'][] = [
