@@ -26,6 +26,7 @@ const PARSERS = { ...DEFAULT_PARSERS, stringFromBytes: (bytes: Uint8Array) => st
 
 /**
  * The values of one column of a row group, page by page: what hyparquet makes of them, `null` for null. Exactly `rows` values, or an error.
+ * hyparquet's decoder of single pages is used, not its reader of row groups: that one holds a whole group, and trusts the counts in it.
  * @param path the schema's root and the column
  * @throws Os2gError `bad_shard`, `unsupported_data`; StoreError
  */
