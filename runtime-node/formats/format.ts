@@ -44,6 +44,13 @@ export type UnitNote = (what: string, key: string) => void;
 export interface IndexUnit {
   /** The object that is read and whose key names the piece in progress and errors. */
   object: ListedObject;
+  /**
+   * The versions of other objects that its rows come from (the index that names a shard), as one text: `versionText`. Null: there are such
+   * objects, and nothing would tell that they are still the same.
+   */
+  plannedFrom?: string | null;
+  /** Its rows lie in other objects, so that no key leads from an old manifest's rows back to it. */
+  listsOthers?: boolean;
   /** Rows in the order of the object, some at a time. @throws StoreError, Os2gError `bad_shard` that names key and byte */
   rows(reader: RangeReader, signal?: AbortSignal, note?: UnitNote): AsyncGenerator<SampleRow[]>;
 }
@@ -60,6 +67,8 @@ export interface SampleFormat {
   readonly name: FormatName;
   /** Whether objects with this key could be of the format; by the key alone. */
   claims(key: string): boolean;
+  /** Whether an object with this key is of a kind of this format that is refused by name (`.tar.gz`): where all are, it is this format. */
+  refuses?(key: string): boolean;
   /** Whether an object with this key belongs to the format without holding samples (`.idx` beside a `.tar`). */
   accompanies?(key: string): boolean;
   /**

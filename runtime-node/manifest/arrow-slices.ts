@@ -45,11 +45,12 @@ export function manifestSchema(facts: ManifestFacts, optional: readonly Optional
   for (const name of OPTIONAL_COLUMNS) {
     if (optional.includes(name)) columns.push(new Field(name, OPTIONAL_TYPES[name], true));
   }
-  const { bucket, prefix, format } = facts;
+  const { bucket, prefix, format, plannedFrom = [] } = facts;
   const metadata = new Map([['os2g.manifest', '1']]);
   if (bucket !== null) metadata.set('os2g.bucket', bucket);
   if (prefix !== null) metadata.set('os2g.prefix', prefix);
   if (format !== null) metadata.set('os2g.format', format);
+  if (plannedFrom.length > 0) metadata.set('os2g.planned_from', JSON.stringify(plannedFrom));
   return new Schema(columns, metadata);
 }
 

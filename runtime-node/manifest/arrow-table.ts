@@ -160,5 +160,17 @@ function factsOf(schema: Schema, file: string): ManifestFacts {
     bucket: facts.get('os2g.bucket') ?? null,
     prefix: facts.get('os2g.prefix') ?? null,
     format: facts.get('os2g.format') ?? null,
+    ...plannedFrom(facts.get('os2g.planned_from')),
   };
+}
+
+/** Of another writer's, what is no list of texts says nothing: `--update` then reads anew. */
+function plannedFrom(text: string | undefined): Pick<ManifestFacts, 'plannedFrom'> {
+  if (text === undefined) return {};
+  try {
+    const list: unknown = JSON.parse(text);
+    return Array.isArray(list) ? { plannedFrom: list.filter((one) => typeof one === 'string') } : {};
+  } catch {
+    return {};
+  }
 }

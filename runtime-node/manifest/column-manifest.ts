@@ -9,8 +9,10 @@ export interface ManifestFacts {
   bucket: string | null;
   /** Prefix that was listed. */
   prefix: string | null;
-  /** What a sample is: `objects`, and in time others. */
+  /** What a sample is: `objects`, or a format by name. */
   format: string | null;
+  /** Versions of the objects beside those of the rows that the rows come from, as texts: by them `--update` knows that they hold. */
+  plannedFrom?: readonly string[];
 }
 
 /** A manifest over columns, wherever they lie. Made by `readManifest`, `listManifest` or `manifestFromColumns`. */

@@ -17,17 +17,18 @@ export const indexCommand = command({
     'os2g index s3://bucket/train/ -o train.arrow',
     'os2g index s3://public/set/ -o set.arrow --anonymous',
     'os2g index s3://bucket/shards/ -o train.arrow --update',
+    'os2g index s3://bucket/photos/ -o photos.arrow --image-size',
   ],
   run: ([source = ''], values, context) => index(source, values, context),
 });
 
 async function index(source: string, values: IndexValues, context: CommandContext): Promise<CommandResult> {
-  const { output, format, concurrency, update } = values;
+  const { output, format, concurrency, imageSize, update } = values;
   if (output === undefined) {
     throw new ConfigError('bad_call', 'no file to write was named', 'add -o train.arrow', {
       option: 'output',
     });
   }
   const { runIndex } = await import('../index/run-index.js');
-  return runIndex({ source, output, format, concurrency, update, s3: s3Options(values) }, context);
+  return runIndex({ source, output, format, concurrency, imageSize, update, s3: s3Options(values) }, context);
 }

@@ -13,6 +13,12 @@ const SAMPLE_IS: Record<FormatName, string> = {
   npy: 'one tensor, one sample',
 };
 
+const LABELS_ARE: Partial<Record<FormatName, string>> = {
+  objects: 'from the folder of each key',
+  npy: 'from the folder of each key',
+  parquet: 'from the column of the list',
+};
+
 /** How the run went, beside what it found. */
 export interface IndexEffort {
   source: string;
@@ -27,7 +33,7 @@ export interface IndexEffort {
 /** What `os2g index` prints. */
 export function indexResult(
   manifest: ManifestDescription,
-  { format, listing, notes, pieces, update }: IndexedRows,
+  { format, listing, notes, pieces, update, pictures }: IndexedRows,
   effort: IndexEffort,
 ): CommandResult {
   const { fromWorkFile, fromManifest, read } = pieces;
@@ -49,16 +55,23 @@ export function indexResult(
     bytes_read: effort.bytesRead,
     pieces: { read, from_work_file: fromWorkFile, from_manifest: fromManifest },
     ...(update === null ? {} : { update }),
+    ...(pictures === null ? {} : { pictures }),
     wall_s: effort.seconds,
     notes: listing,
     format_notes: notes,
   };
-  return { document, text: facts(rowsOf(manifest, { format, pieces, update }, effort)) };
+  return { document, text: facts(rowsOf(manifest, { format, pieces, update, pictures }, effort)) };
+}
+
+function labelsText(labels: number, format: FormatName): string {
+  const from = LABELS_ARE[format];
+  if (labels === 0) return 'none';
+  return from === undefined ? formatCount(labels) : `${formatCount(labels)}, ${from}`;
 }
 
 function rowsOf(
   manifest: ManifestDescription,
-  { format, pieces, update }: Pick<IndexedRows, 'format' | 'pieces' | 'update'>,
+  { format, pieces, update, pictures }: Pick<IndexedRows, 'format' | 'pieces' | 'update' | 'pictures'>,
   effort: IndexEffort,
 ): [string, string][] {
   const { minLength, maxLength, medianLength, labels } = manifest;
@@ -71,10 +84,14 @@ function rowsOf(
       'lengths',
       `${formatCount(minLength)} to ${formatCount(maxLength)} bytes, median ${formatCount(medianLength)}`,
     ],
-    ['labels', labels === 0 ? 'none' : `${formatCount(labels)}, from the folder of each key`],
+    ['labels', labelsText(labels, format)],
     ['data set', manifest.datasetHash],
   ];
-  if (format !== 'objects') {
+  if (pictures !== null) {
+    const { sized, without } = pictures;
+    rows.push(['pictures', `${formatCount(sized)} with width and height, ${formatCount(without)} without`]);
+  }
+  if (format !== 'objects' || pictures !== null) {
     const { read, fromManifest, fromWorkFile } = pieces;
     const skipped = fromManifest + fromWorkFile;
     const requests = `${counted(effort.requests, 'request')}, ${formatDecimalBytes(effort.bytesRead)}`;

@@ -4,6 +4,7 @@ import type { FormatName } from '../../formats/format.js';
 import { formatByName } from '../../formats/pipeline/detect.js';
 import { type IndexedRows, indexRows, workFileOf } from '../../formats/pipeline/index-run.js';
 import { OldManifest } from '../../formats/pipeline/old-manifest.js';
+import { refuseImageSize } from '../../formats/pipeline/plain-objects.js';
 import { type EngineRangeReader, openRangeReader } from '../../formats/pipeline/range-reader.js';
 import { FORMATS } from '../../formats/registry.js';
 import { readManifest } from '../../manifest/arrow-file.js';
@@ -23,6 +24,8 @@ export interface IndexCall {
   output: string;
   format: FormatName | 'auto';
   concurrency: number;
+  /** Width and height of pictures are read, too. */
+  imageSize: boolean;
   /** The output is there already, and only what changed is read. */
   update: boolean;
   s3: S3Options;
@@ -31,6 +34,7 @@ export interface IndexCall {
 /** Lists a prefix, reads what says where its samples lie, and writes the manifest. */
 export async function runIndex(call: IndexCall, context: CommandContext): Promise<CommandResult> {
   if (call.format !== 'auto') formatByName(call.format, FORMATS);
+  if (call.imageSize && call.format !== 'auto') refuseImageSize(call.format);
   const { bucket, prefix } = parseS3Url(call.source);
   // Before an hour of reading, not after it.
   checkOutputs([{ option: 'output', path: call.output, kind: 'a manifest', isOurs: () => true }], []);
@@ -58,7 +62,7 @@ async function openOld(call: IndexCall, of: { bucket: string; prefix: string }):
 type StoreCall = IndexCall & { bucket: string; prefix: string; old: OldManifest | null };
 
 async function indexFrom(store: S3Store, call: StoreCall, context: CommandContext): Promise<CommandResult> {
-  const { bucket, prefix, output, concurrency, old } = call;
+  const { bucket, prefix, output, concurrency, imageSize, old } = call;
   const { log, signal } = context;
   const beginMs = performance.now();
   const display = new IndexDisplay(context.stderr);
@@ -71,14 +75,15 @@ async function indexFrom(store: S3Store, call: StoreCall, context: CommandContex
   let isDone = false;
   try {
     rows = await indexRows({
-      ...{ bucket, prefix, output, concurrency, old, signal, openReader, lister: store },
+      ...{ bucket, prefix, output, concurrency, imageSize, old, signal, openReader, lister: store },
       format: call.format === 'auto' && old !== null ? (old.format as FormatName) : call.format,
       onProgress: (progress) => display.show(progress),
       onFormat: (name, why) => log.info(`samples are of the format ${name}: ${why}`),
     });
     display.stop();
     tell(rows, prefix, output, log);
-    const written = await writeRows(output, { bucket, prefix, format: rows.format }, rows, { signal });
+    const { format, plannedFrom } = rows;
+    const written = await writeRows(output, { bucket, prefix, format, plannedFrom }, rows, { signal });
     isDone = true;
     const read = reader as EngineRangeReader | null;
     return indexResult(written, rows, {

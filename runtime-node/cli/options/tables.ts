@@ -65,6 +65,10 @@ export const INDEX_OPTIONS = {
     meaning:
       'what a sample is: an object, members of one name in a tar shard (WebDataset), a row, a tensor; auto: found out from the keys, and said',
   }),
+  imageSize: flag({
+    meaning:
+      'read width and height of JPEG and PNG pictures: 1 KiB or a little more of each sample, by a request of its own; null where there is no picture, and counted',
+  }),
   concurrency: count({ min: 1, max: 256 }, 16, {
     meaning: 'objects that are read at one time, where a format needs more than the listing',
   }),

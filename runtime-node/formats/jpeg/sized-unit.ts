@@ -15,7 +15,7 @@ export const NO_PICTURE = 'no size of a picture could be read; width and height 
  */
 export function sizedUnit(unit: IndexUnit): IndexUnit {
   return {
-    object: unit.object,
+    ...unit,
     async *rows(reader, signal, note) {
       for await (const rows of unit.rows(reader, signal, note)) {
         for (let i = 0; i < rows.length; i += AT_A_TIME) {

@@ -1,6 +1,7 @@
 import type { ListedObject } from '../../s3/listing.js';
 import type { RangeReader } from '../format.js';
 import { badIndex } from '../format-error.js';
+import { versionText } from '../pipeline/pieces.js';
 import { type MdsShard, parseMdsIndex } from './index-file.js';
 import { folderOf } from './shard-key.js';
 
@@ -8,6 +9,8 @@ import { folderOf } from './shard-key.js';
 export interface IndexSet {
   /** Each shard once, in the order of the indexes. */
   shards: MdsShard[];
+  /** By the key of a shard: the version of the index that it was taken from. */
+  plannedFrom: Map<string, string | null>;
   /** Folders of the indexes that named shards which no other one had named before, with how many. */
   parts: { folder: string; shards: number }[];
 }
@@ -29,6 +32,7 @@ export async function readIndexes(
   const sorted = [...indexes].sort((a, b) => depth(a.key) - depth(b.key) || (a.key < b.key ? -1 : 1));
   const named = new Map<string, { shard: MdsShard; index: string }>();
   const parts: IndexSet['parts'] = [];
+  const versions = new Map(indexes.map((index) => [index.key, versionText(index)]));
   for (let i = 0; i < sorted.length; i += READS_AT_A_TIME) {
     const some = sorted.slice(i, i + READS_AT_A_TIME);
     const files = await Promise.all(some.map((object) => readWhole(object, reader, signal)));
@@ -38,7 +42,11 @@ export async function readIndexes(
       if (named.size > before) parts.push({ folder: folderOf(key), shards: named.size - before });
     });
   }
-  return { shards: Array.from(named.values(), ({ shard }) => shard), parts };
+  return {
+    shards: Array.from(named.values(), ({ shard }) => shard),
+    plannedFrom: new Map(Array.from(named, ([key, { index }]) => [key, versions.get(index) ?? null])),
+    parts,
+  };
 }
 
 async function readWhole(

@@ -38,7 +38,9 @@ async function planMds(
   if (indexes.length === 0) throw noIndex(objects, prefix);
   const set = await readIndexes(indexes, reader, signal);
   const listed = listedShards(objects, set);
-  const units = set.shards.map((shard) => shardUnit(shard, found(shard, listed)));
+  const units = set.shards.map((shard) =>
+    shardUnit(shard, found(shard, listed), set.plannedFrom.get(shard.key) ?? null),
+  );
   return { units, notes: notesOf(objects, set) };
 }
 

@@ -13,9 +13,10 @@ const ROWS_AT_A_TIME = 4096;
  * The samples of one shard. Where at most one column is variable, its size follows from the sample's: the shard's head is all that is
  * read, 4 bytes a sample. Where several are, their sizes are read too (`headReads` has the rule and the cost); a shard up to
  * 512 KiB then comes in one request.
+ * @param plannedFrom the version of the index that names the shard
  */
-export function shardUnit(shard: MdsShard, object: ListedObject): IndexUnit {
-  return { object, rows: (reader, signal) => rowsOf(shard, object, reader, signal) };
+export function shardUnit(shard: MdsShard, object: ListedObject, plannedFrom: string | null): IndexUnit {
+  return { object, plannedFrom, rows: (reader, signal) => rowsOf(shard, object, reader, signal) };
 }
 
 async function* rowsOf(

@@ -16,6 +16,7 @@ const MEND = 'write it again with numpy.save(), or leave it out of the prefix';
 export const npyFormat: SampleFormat = {
   name: 'npy',
   claims: isNpy,
+  refuses: isArchive,
   async plan(objects) {
     return planNpy(objects);
   },
@@ -25,11 +26,15 @@ function isNpy(key: string): boolean {
   return /\.npy$/i.test(key);
 }
 
+function isArchive(key: string): boolean {
+  return /\.npz$/i.test(key);
+}
+
 function planNpy(objects: readonly ListedObject[]): IndexPlan {
   const units = objects
     .filter(({ key }) => isNpy(key))
     .map((object): IndexUnit => ({ object, rows: (...work) => rowsOf(object, ...work) }));
-  const archives = objects.filter(({ key }) => /\.npz$/i.test(key)).map(({ key }) => key);
+  const archives = objects.filter(({ key }) => isArchive(key)).map(({ key }) => key);
   if (units.length === 0 && archives[0] !== undefined) {
     throw unsupportedData(
       archives[0],

@@ -1,6 +1,7 @@
 import type { ListedObject } from '../../s3/listing.js';
 import type { IndexPlan, RangeReader, SampleFormat } from '../format.js';
 import { badIndex, countedKeys } from '../format-error.js';
+import { versionsDigest } from '../pipeline/pieces.js';
 import { type ParquetTable, readFooter } from './footer.js';
 import { listPaths, otherColumns } from './list-columns.js';
 import { ParquetFile } from './parquet-file.js';
@@ -61,7 +62,9 @@ async function planLists(
     );
   }
   const listed = new Map(objects.map((object): [string, ListedObject] => [object.key, object]));
-  return { units: lists.map((list) => rowListUnit(list, listed)), notes: notes.sentences() };
+  const plannedFrom = versionsDigest(objects);
+  const units = lists.map((list) => ({ ...rowListUnit(list, listed), plannedFrom, listsOthers: true }));
+  return { units, notes: notes.sentences() };
 }
 
 /** What follows from columns that lists do not have. */

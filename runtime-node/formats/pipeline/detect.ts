@@ -20,6 +20,8 @@ export class FormatFinder {
   private readonly seen = new Map<FormatName, Seen>();
   /** Of each format: keys that only accompany it. */
   private readonly companions = new Map<FormatName, number>();
+  /** Of each format: keys of its refused kinds, which are counted among the others, too. */
+  private readonly refused = new Map<FormatName, Seen>();
   private readonly others: Seen = { count: 0, examples: [] };
 
   constructor(private readonly formats: readonly SampleFormat[]) {}
@@ -27,24 +29,27 @@ export class FormatFinder {
   add(key: string): void {
     for (const format of this.formats) {
       if (!format.claims(key)) continue;
-      const seen = this.seen.get(format.name) ?? { count: 0, examples: [] };
-      this.seen.set(format.name, seen);
-      note(seen, key);
+      note(seenOf(this.seen, format.name), key);
       return;
     }
     note(this.others, key);
-    for (const { name, accompanies } of this.formats) {
+    for (const { name, accompanies, refuses } of this.formats) {
+      if (refuses?.(key)) note(seenOf(this.refused, name), key);
       if (accompanies?.(key)) this.companions.set(name, (this.companions.get(name) ?? 0) + 1);
     }
   }
 
   /**
-   * One format and no more than as many other objects: that format. No format: plain objects.
+   * One format and no more than as many other objects: that format. No format: plain objects, but where more than half are of a kind
+   * that a format refuses by name, that format.
    * @throws Os2gError `mixed_formats`
    */
   found(): FoundFormat {
     const [first, ...more] = this.seen;
     if (first === undefined) {
+      for (const [name, seen] of this.refused) {
+        if (seen.count * 2 > this.others.count) return { name, why: told(`refused ${name}`, seen) };
+      }
       return { name: 'objects', why: `${told('object', this.others)} of no other format` };
     }
     const [name, seen] = first;
@@ -62,6 +67,12 @@ export class FormatFinder {
       words`say it: ${{ api: 'index it with `os2g index --format`', command: 'index it with --format objects (each object a sample) or the format of the samples' }}; or give the prefix of one kind`,
     );
   }
+}
+
+function seenOf(of: Map<FormatName, Seen>, name: FormatName): Seen {
+  const seen = of.get(name) ?? { count: 0, examples: [] };
+  of.set(name, seen);
+  return seen;
 }
 
 function told(what: string, { count, examples }: Seen): string {

@@ -4,13 +4,17 @@ import { distinctObjects, objectRow } from '../../manifest/object-rows.js';
 import { RowSorter, SPILL_LIMITS, type SpillLimits } from '../../manifest/row-sorter.js';
 import type { OrderedRows } from '../../manifest/write-rows.js';
 import type { ListedObject } from '../../s3/listing.js';
-import type { FormatName, IndexUnit, RangeReader, SampleFormat, SampleRow } from '../format.js';
+import type { FormatName, RangeReader, SampleFormat, SampleRow } from '../format.js';
+import { sizedUnit } from '../jpeg/sized-unit.js';
 import { FORMATS } from '../registry.js';
 import { FormatFinder, formatByName } from './detect.js';
+import { withoutDone, withoutUnchanged } from './kept-pieces.js';
 import { NoteBook } from './notes.js';
 import type { OldManifest, UpdateCounts } from './old-manifest.js';
-import { addRecords, runUnits } from './units.js';
-import { WorkFile } from './work-file.js';
+import { namedPieces } from './pieces.js';
+import { PLAIN_OBJECTS, refuseImageSize } from './plain-objects.js';
+import { runUnits } from './units.js';
+import { WorkFile, type WorkOf } from './work-file.js';
 
 /** How far an index run has come. `pieces` are objects that are read. */
 export type IndexProgress =
@@ -28,6 +32,8 @@ export interface IndexJob {
   concurrency: number;
   /** The manifest to be: beside it lie rows that do not fit into memory, and the work file. Null: all is held in memory. */
   output: string | null;
+  /** Width and height of pictures are read too, by a small request or more for each sample. */
+  imageSize?: boolean;
   /** The manifest that is brought up to date; null: all is read anew. */
   old?: OldManifest | null;
   signal?: AbortSignal;
@@ -37,6 +43,12 @@ export interface IndexJob {
   /** For tests. */
   limits?: SpillLimits;
   formats?: readonly SampleFormat[];
+}
+
+/** Samples by whether their picture's size is known. */
+export interface PictureCounts {
+  sized: number;
+  without: number;
 }
 
 /** The rows of a prefix, in the order of the manifest to be. To be closed, also where writing them fails. */
@@ -49,6 +61,10 @@ export interface IndexedRows extends OrderedRows {
   pieces: { read: number; fromWorkFile: number; fromManifest: number };
   /** With `old`: filled in when `sorted` has come to its end. */
   update: UpdateCounts | null;
+  /** With `imageSize`: samples with a size and without one, filled in when `sorted` has come to its end. */
+  pictures: PictureCounts | null;
+  /** What the manifest is to say of where its rows come from, beside their objects. */
+  plannedFrom: string[];
   /** @param isDone the manifest is written: the work file is no longer needed */
   close(isDone: boolean): void;
 }
@@ -64,11 +80,12 @@ export async function indexRows(job: IndexJob): Promise<IndexedRows> {
   const sorter = new RowSorter(job.output, job.limits ?? SPILL_LIMITS);
   try {
     const { check, format, name } = await listed(job, sorter);
-    if (format === null) return objectRows(job, sorter, check);
+    if (job.imageSize === true) refuseImageSize(name);
+    if (format === null && job.imageSize !== true) return objectRows(job, sorter, check);
     const objects: ListedObject[] = [];
     for (const row of distinctObjects(sorter.sorted(), check)) objects.push(listedObject(row));
     sorter.close();
-    return await readRows(job, objects, check, format, name);
+    return await readRows(job, objects, check, format ?? PLAIN_OBJECTS, name);
   } catch (error) {
     sorter.close();
     throw error;
@@ -105,7 +122,8 @@ function objectRows(job: IndexJob, sorter: RowSorter, check: ListingCheck): Inde
   return {
     ...result(job, sorter, check, 'objects', (rows) => distinctObjects(rows, check)),
     optional: withOldColumns(job, ['label', ...sorter.optional]),
-    notes: [],
+    notes: sizeNotes(job, 'objects'),
+    plannedFrom: [],
     pieces: { read: 0, fromWorkFile: 0, fromManifest: 0 },
     close: () => sorter.close(),
   };
@@ -123,24 +141,24 @@ async function readRows(
   format: SampleFormat,
   name: FormatName,
 ): Promise<IndexedRows> {
-  const { bucket, prefix, signal } = job;
+  const { prefix, signal, old = null, imageSize = false } = job;
   const sorter = new RowSorter(job.output, job.limits ?? SPILL_LIMITS);
   const notes = new NoteBook();
   let work: WorkFile | null = null;
   try {
     const reader = await job.openReader();
     const plan = await format.plan(objects, prefix, reader, signal);
-    work =
-      job.output === null ? null : new WorkFile(workFileOf(job.output), { bucket, prefix, format: name });
+    const units = imageSize ? plan.units.map(sizedUnit) : plan.units;
+    work = job.output === null ? null : new WorkFile(workFileOf(job.output), workOf(job, name));
     const pieces = { read: 0, fromWorkFile: 0, fromManifest: 0 };
-    let units = withoutDone(plan.units, work, sorter, notes);
-    pieces.fromWorkFile = plan.units.length - units.length;
-    units = withoutUnchanged(units, job.old ?? null, sorter);
-    pieces.fromManifest = plan.units.length - pieces.fromWorkFile - units.length;
+    const open = withoutDone(namedPieces(units), work, sorter, notes);
+    pieces.fromWorkFile = units.length - open.length;
+    const toRead = withoutUnchanged(open, units, old, sorter, imageSize);
+    pieces.fromManifest = open.length - toRead.length;
     const tell = (): void =>
       job.onProgress?.({
         phase: 'reading',
-        pieces: units.length,
+        pieces: toRead.length,
         piecesDone: pieces.read,
         samples: sorter.rows,
       });
@@ -149,13 +167,14 @@ async function readRows(
       pieces.read++;
       tell();
     };
-    await runUnits(units, { reader, sorter, notes, work, concurrency: job.concurrency, signal, onDone });
-    if (sorter.rows === 0) throw noSamples(job, name, plan.units.length);
+    await runUnits(toRead, { reader, sorter, notes, work, concurrency: job.concurrency, signal, onDone });
+    if (sorter.rows === 0) throw noSamples(job, name, units.length);
     const opened = work;
     return {
       ...result(job, sorter, check, name, (rows) => rows),
-      optional: sorter.optional,
-      notes: [...plan.notes, ...notes.lines()],
+      optional: name === 'objects' ? withOldColumns(job, ['label', ...sorter.optional]) : sorter.optional,
+      notes: [...plan.notes, ...notes.lines(), ...sizeNotes(job, name)],
+      plannedFrom: [...new Set(units.flatMap(({ plannedFrom }) => plannedFrom ?? []))],
       pieces,
       close: (isDone) => {
         sorter.close();
@@ -176,14 +195,38 @@ function result(
   format: FormatName,
   checked: (rows: Iterable<SampleRow>) => Iterable<SampleRow>,
 ) {
-  const { old = null } = job;
+  const { old = null, imageSize = false } = job;
   const update: UpdateCounts | null =
     old === null ? null : { added: 0, removed: 0, changed: 0, unchanged: 0 };
+  const pictures: PictureCounts | null = imageSize ? { sized: 0, without: 0 } : null;
   const sorted = (): Iterable<SampleRow> => {
-    const rows = checked(sorter.sorted());
-    return old === null || update === null ? rows : old.compared(rows, update, format === 'objects');
+    let rows = checked(sorter.sorted());
+    // Rows of objects that were looked into are those of the old manifest already, with a size more.
+    if (old !== null && update !== null)
+      rows = old.compared(rows, update, format === 'objects' && !imageSize);
+    return pictures === null ? rows : counted(rows, pictures);
   };
-  return { format, listing: check.notes, rows: sorter.rows, update, sorted };
+  return { format, listing: check.notes, rows: sorter.rows, update, pictures, sorted };
+}
+
+function* counted(rows: Iterable<SampleRow>, counts: PictureCounts): Generator<SampleRow> {
+  for (const row of rows) {
+    counts[row.width === null || row.height === null ? 'without' : 'sized']++;
+    yield row;
+  }
+}
+
+/** A manifest with sizes that is updated without them gets rows that have none. */
+function sizeNotes({ old, imageSize = false }: IndexJob, name: FormatName): string[] {
+  if (imageSize || name === 'parquet' || old?.optional.includes('width') !== true) return [];
+  return [
+    'the old manifest has sizes of pictures: samples that are new or changed have none; add --image-size to read them',
+  ];
+}
+
+function workOf({ bucket, prefix, old = null, imageSize = false }: IndexJob, format: FormatName): WorkOf {
+  if (!imageSize) return { bucket, prefix, format };
+  return { bucket, prefix, format, imageSize: old === null ? 'anew' : 'update' };
 }
 
 function noSamples({ bucket, prefix }: IndexJob, name: FormatName, pieces: number): Os2gError {
@@ -193,39 +236,6 @@ function noSamples({ bucket, prefix }: IndexJob, name: FormatName, pieces: numbe
     'check the prefix, or name another format',
     { bucket },
   );
-}
-
-/** Takes the rows of pieces that an earlier run had done; what remains is to be done. */
-function withoutDone(
-  units: readonly IndexUnit[],
-  work: WorkFile | null,
-  sorter: RowSorter,
-  notes: NoteBook,
-): IndexUnit[] {
-  const open = new Map(units.map((unit) => [unit.object.key, unit]));
-  for (const piece of work?.pieces() ?? []) {
-    const object = open.get(piece.key)?.object;
-    if (object === undefined || object.etag !== piece.etag || object.sizeBytes !== piece.sizeBytes) continue;
-    open.delete(piece.key);
-    addRecords(sorter, piece.records);
-    notes.merge(piece.notes);
-  }
-  return [...open.values()];
-}
-
-/** Takes the rows of objects that are as the old manifest knows them. */
-function withoutUnchanged(
-  units: readonly IndexUnit[],
-  old: OldManifest | null,
-  sorter: RowSorter,
-): IndexUnit[] {
-  if (old === null) return [...units];
-  return units.filter(({ object }) => {
-    const { key, etag, sizeBytes } = object;
-    const rows = old.rowsOf(key, { etag, objectSizeBytes: sizeBytes });
-    for (const row of rows ?? []) sorter.add(row);
-    return rows === null;
-  });
 }
 
 function listedObject({ key, objectSizeBytes, etag }: SampleRow): ListedObject {

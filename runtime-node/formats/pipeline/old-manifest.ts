@@ -20,6 +20,8 @@ interface Version {
 
 /** The manifest that is brought up to date: what it says of an object holds as long as ETag and size are the same. */
 export class OldManifest {
+  private readonly plannedFrom: ReadonlySet<string>;
+
   /** @throws ConfigError `bad_update` where it is of another prefix, or not in the order of keys */
   constructor(
     private readonly manifest: ColumnManifest,
@@ -31,6 +33,7 @@ export class OldManifest {
       const [was, is] = [`s3://${bucket}/${prefix}`, `s3://${of.bucket}/${of.prefix}`];
       throw badUpdate(file, `it is of ${was}, not of ${is}`);
     }
+    this.plannedFrom = new Set(manifest.facts.plannedFrom);
     let before = '';
     for (let row = 0; row < manifest.rows; row = this.endOfRun(row)) {
       const key = manifest.key(row);
@@ -47,6 +50,11 @@ export class OldManifest {
 
   get format(): string | null {
     return this.manifest.facts.format;
+  }
+
+  /** Whether the rows came from this version of what a plan is made from, too; null: it has none that could be told. */
+  isPlannedFrom(version: string | null): boolean {
+    return version !== null && this.plannedFrom.has(version);
   }
 
   /** The rows of an object, where they still hold; null where it must be read. */

@@ -1,8 +1,9 @@
 import { AbortedError } from '../../errors.js';
 import { RowEncoder } from '../../manifest/row-record.js';
 import type { RowSorter } from '../../manifest/row-sorter.js';
-import type { IndexUnit, RangeReader } from '../format.js';
+import type { RangeReader } from '../format.js';
 import { NoteBook } from './notes.js';
+import type { Piece } from './pieces.js';
 import type { WorkFile } from './work-file.js';
 
 export interface UnitRun {
@@ -21,28 +22,27 @@ export interface UnitRun {
  * Runs pieces of work side by side. The rows of a piece are taken when it is whole, so that one that fails or is ended leaves none.
  * The first failure ends the others; it is thrown when they have ended.
  */
-export async function runUnits(units: readonly IndexUnit[], run: UnitRun): Promise<void> {
+export async function runUnits(pieces: readonly Piece[], run: UnitRun): Promise<void> {
   const failed = new AbortController();
   const signal = run.signal === undefined ? failed.signal : AbortSignal.any([run.signal, failed.signal]);
   let failure: { error: unknown } | null = null;
   let next = 0;
   const worker = async (): Promise<void> => {
-    for (let unit = units[next++]; unit !== undefined && !signal.aborted; unit = units[next++]) {
+    for (let piece = pieces[next++]; piece !== undefined && !signal.aborted; piece = pieces[next++]) {
       try {
-        await runUnit(unit, run, signal);
+        await runUnit(piece, run, signal);
       } catch (error) {
         failure ??= { error };
         failed.abort();
       }
     }
   };
-  await Promise.all(Array.from({ length: Math.min(run.concurrency, units.length) }, worker));
+  await Promise.all(Array.from({ length: Math.min(run.concurrency, pieces.length) }, worker));
   if (run.signal?.aborted) throw new AbortedError(run.signal.reason);
   if (failure !== null) throw (failure as { error: unknown }).error;
 }
 
-async function runUnit(unit: IndexUnit, run: UnitRun, signal: AbortSignal): Promise<void> {
-  const { object } = unit;
+async function runUnit({ id, unit }: Piece, run: UnitRun, signal: AbortSignal): Promise<void> {
   const encoder = new RowEncoder();
   const notes = new NoteBook();
   const parts: Buffer[] = [];
@@ -50,8 +50,7 @@ async function runUnit(unit: IndexUnit, run: UnitRun, signal: AbortSignal): Prom
     if (signal.aborted) throw new AbortedError(signal.reason);
     parts.push(Buffer.concat(rows.map((row) => Buffer.from(encoder.encode(row)))));
   }
-  // Without an ETag no later run could tell that the object is still the same.
-  if (object.etag !== null) run.work?.add(object, object.etag, notes.entries(), parts);
+  if (id !== null) run.work?.add(id, notes.entries(), parts);
   for (const part of parts) addRecords(run.sorter, part);
   run.notes.merge(notes.entries());
   run.onDone();

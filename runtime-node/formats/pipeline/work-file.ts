@@ -12,7 +12,6 @@ import { crc32 } from 'node:zlib';
 import { Os2gError } from '../../errors.js';
 import { fileProblem } from '../../file-problem.js';
 import { areRecords } from '../../manifest/row-record.js';
-import type { ListedObject } from '../../s3/listing.js';
 import type { NoteEntry } from './notes.js';
 
 /** What a run is about: the pieces of another one are of no use to it. */
@@ -20,18 +19,18 @@ export interface WorkOf {
   bucket: string;
   prefix: string;
   format: string;
+  /** Whether sizes of pictures are read, and whether rows of an old manifest are looked into for them. */
+  imageSize?: 'anew' | 'update';
 }
 
-/** A piece that is done: its object's version, what it noted, and its rows as records. */
+/** A piece that is done: its name (`namedPieces`), what it noted, and its rows as records. */
 export interface DonePiece {
-  key: string;
-  etag: string;
-  sizeBytes: number;
+  id: string;
   notes: NoteEntry[];
   records: Buffer;
 }
 
-const SCHEMA = 'os2g.index-work/1';
+const SCHEMA = 'os2g.index-work/2';
 /** Length and CRC-32 of what follows. */
 const FRAME_BYTES = 8;
 
@@ -72,10 +71,9 @@ export class WorkFile {
   }
 
   /** @throws Os2gError `write_failed` */
-  add(object: ListedObject, etag: string, notes: NoteEntry[], records: readonly Buffer[]): void {
-    const { key, sizeBytes } = object;
+  add(id: string, notes: NoteEntry[], records: readonly Buffer[]): void {
     this.isEmpty = false;
-    this.append([Buffer.from(`${JSON.stringify({ key, etag, sizeBytes, notes })}\n`), ...records]);
+    this.append([Buffer.from(`${JSON.stringify({ id, notes })}\n`), ...records]);
   }
 
   /** The work is done, or what there is of it is kept for another run. */

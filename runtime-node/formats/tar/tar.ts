@@ -16,6 +16,7 @@ export const tarFormat: SampleFormat = {
   name: 'tar',
   claims: isTar,
   accompanies: isIndex,
+  refuses: isCompressed,
   async plan(objects) {
     return planTar(objects);
   },
