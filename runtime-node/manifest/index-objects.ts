@@ -5,7 +5,8 @@ import { distinctObjects, objectRow } from './object-rows.js';
 import { rowBatches } from './row-batches.js';
 import { RowSorter } from './row-sorter.js';
 
-export type { ListedObject, ListingNotes, NotedKeys, ObjectLister } from './listing-check.js';
+export type { ListedObject } from '../s3/listing.js';
+export type { ListingNotes, NotedKeys, ObjectLister } from './listing-check.js';
 export { isFolderMarker } from './listing-check.js';
 
 export interface ListManifestOptions {

@@ -1,13 +1,6 @@
 import { StoreError } from '../errors.js';
+import type { ListedObject } from '../s3/listing.js';
 import { hasLoneSurrogate } from './columns.js';
-
-/** An object as a listing tells it. */
-export interface ListedObject {
-  key: string;
-  sizeBytes: number;
-  etag: string | null;
-  storageClass: string | null;
-}
 
 /** What indexing needs of a store: pages, in any order; errors and half listings end the generator by throwing. */
 export interface ObjectLister {
@@ -28,7 +21,7 @@ export interface ListingNotes {
   markers: NotedKeys;
   /** Other objects of zero bytes: samples, and empty ones. */
   empty: NotedKeys;
-  /** Objects in a storage class that must be restored before a read. Whether they are, no listing says. */
+  /** Objects in an archive storage class of which the listing does not say that they are restored. */
   archived: NotedKeys;
   /** Where the prefix does not end with a slash: keys that begin with it but are not below `prefix/`. */
   outsideFolder: NotedKeys;
@@ -39,7 +32,6 @@ export function isFolderMarker({ key, sizeBytes }: Pick<ListedObject, 'key' | 's
   return sizeBytes === 0 && key.endsWith('/');
 }
 
-const ARCHIVE_CLASSES = new Set(['GLACIER', 'DEEP_ARCHIVE']);
 const EXAMPLES = 3;
 
 /** Looks through a listing as it comes: refuses what no store may list, leaves folder markers out, and notes what is odd. */
@@ -94,7 +86,7 @@ export class ListingCheck {
     );
   }
 
-  private keeps({ key, sizeBytes, storageClass }: ListedObject): boolean {
+  private keeps({ key, sizeBytes, archived }: ListedObject): boolean {
     const isClean = key !== '' && key.startsWith(this.prefix) && !hasLoneSurrogate(key);
     if (!isClean)
       throw this.badListing(key, `lists the key ${JSON.stringify(key)} under ${JSON.stringify(this.prefix)}`);
@@ -106,7 +98,7 @@ export class ListingCheck {
       return false;
     }
     if (sizeBytes === 0) note(this.notes.empty, key);
-    if (storageClass !== null && ARCHIVE_CLASSES.has(storageClass)) note(this.notes.archived, key);
+    if (archived) note(this.notes.archived, key);
     const isFolder = this.prefix === '' || this.prefix.endsWith('/');
     if (!isFolder && key[this.prefix.length] !== '/') note(this.notes.outsideFolder, key);
     return true;

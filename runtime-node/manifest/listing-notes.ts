@@ -23,7 +23,7 @@ export function noteLines(
   }
   if (archived.count > 0) {
     lines.push(
-      `${some(archived, 'object')} in an archive storage class must be restored before ${itOrThey(archived)} can be read: ${examples(archived)}`,
+      `${some(archived, 'object')} in an archive storage class and not restored, so that ${itOrThey(archived)} cannot be read yet: ${examples(archived)}`,
     );
   }
   if (outsideFolder.count > 0) {

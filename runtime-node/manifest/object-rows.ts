@@ -1,5 +1,6 @@
 import type { SampleRow } from '../formats/format.js';
-import type { ListedObject, ListingCheck } from './listing-check.js';
+import type { ListedObject } from '../s3/listing.js';
+import type { ListingCheck } from './listing-check.js';
 
 /** The row of an object that is a sample as a whole. */
 export function objectRow({ key, sizeBytes, etag }: ListedObject): SampleRow {

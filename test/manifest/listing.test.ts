@@ -15,7 +15,7 @@ import { inFolder, thrown } from './fixtures.js';
 const SEED = 8_191;
 
 function object(key: string, sizeBytes = 1, more: Partial<ListedObject> = {}): ListedObject {
-  return { key, sizeBytes, etag: `"${key.length}"`, storageClass: null, ...more };
+  return { key, sizeBytes, etag: `"${key.length}"`, storageClass: null, archived: false, ...more };
 }
 
 function lister(pages: ListedObject[][]): ObjectLister {
@@ -154,12 +154,22 @@ test('empty objects stay rows and are counted; folder markers are none of them',
   assert.equal(notes.empty, { count: 2, examples: ['t/a', 't/c'] });
 });
 
-test('archived objects stay rows, are counted, and three are named', async () => {
-  const classes = ['GLACIER', 'STANDARD', 'DEEP_ARCHIVE', 'GLACIER_IR', null, 'GLACIER', 'GLACIER'];
-  const page = classes.map((storageClass, i) => object(`k${i}`, 1, { storageClass }));
+test('archived objects stay rows, are counted unless they are restored, and three are named', async () => {
+  const classes: [storageClass: string | null, archived: boolean][] = [
+    ['GLACIER', true],
+    ['STANDARD', false],
+    ['DEEP_ARCHIVE', true],
+    ['GLACIER_IR', false],
+    [null, false],
+    ['GLACIER', false],
+    ['GLACIER', true],
+    ['DEEP_ARCHIVE', false],
+    ['GLACIER', true],
+  ];
+  const page = classes.map(([storageClass, archived], i) => object(`k${i}`, 1, { storageClass, archived }));
   const { manifest, notes } = await listManifest(lister([page]), 'bucket', '');
-  assert.is(manifest.rows, 7);
-  assert.equal(notes.archived, { count: 4, examples: ['k0', 'k2', 'k5'] });
+  assert.is(manifest.rows, 9);
+  assert.equal(notes.archived, { count: 4, examples: ['k0', 'k2', 'k6'] });
 });
 
 const FAILURES: [name: string, pages: ListedObject[][], prefix: string, code: string, says: RegExp][] = [
