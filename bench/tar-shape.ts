@@ -37,7 +37,7 @@ async function openShards() {
 async function index() {
   const { store, s3 } = await openShards();
   const client = await openStore(s3);
-  const { manifest } = await indexInMemory(client, { bucket: BUCKET, prefix: '' });
+  const { manifest } = await indexInMemory(client, { bucket: BUCKET, prefix: '', format: 'tar' });
   await client.close();
   const { gets, bytesSent } = store.counters;
   const stored = archives.reduce((sum, [, archive]) => sum + archive.length, 0);

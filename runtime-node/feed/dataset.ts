@@ -44,7 +44,7 @@ async function listSource(source: string, options: FeedOptions): Promise<Dataset
   try {
     const { logger, signal } = options;
     const { manifest, listing, notes } = await indexInMemory(store, {
-      ...{ bucket, prefix, signal },
+      ...{ bucket, prefix, format: options.format ?? 'auto', signal },
       onNotice: (notice) => logger?.warn({}, notice),
       onProgress: (progress) => {
         if (progress.phase === 'listing') options.onListed?.(progress.objects);

@@ -3,6 +3,7 @@ import type { CoreBuild } from '../core.js';
 import { chooseEngine, type EngineChoice } from '../engine/choose.js';
 import type { GetEngine } from '../engine/engine.js';
 import { ConfigError } from '../errors.js';
+import { FORMAT_NAMES, type FormatChoice } from '../formats/format.js';
 import {
   chooseLanding,
   DIRECT_MODES,
@@ -64,8 +65,10 @@ export interface FeedLogger {
 export interface FeedOptions {
   /** The data set: a manifest, or the path of one. Either this or `source`. */
   manifest?: string | Manifest;
-  /** `s3://bucket/prefix`: its objects, listed at the start, one sample each. */
+  /** `s3://bucket/prefix`: listed at the start, and indexed in memory as `os2g index` does into a file. */
   source?: string;
+  /** What a sample of `source` is (`auto`: found out from the keys). */
+  format?: FormatChoice;
   /** Bucket of the manifest's keys; needed where the manifest does not name one. */
   bucket?: string;
   /** How to reach the store; what is not given follows the AWS conventions. */
@@ -128,7 +131,7 @@ export interface InternalParts {
 }
 
 const OPTIONS: Readonly<Record<keyof FeedOptions, true>> = {
-  ...{ manifest: true, source: true, bucket: true, s3: true, batchSamples: true, epochs: true, seed: true },
+  ...{ manifest: true, source: true, format: true, bucket: true, s3: true, batchSamples: true, epochs: true, seed: true },
   ...{ shuffle: true, tail: true, rank: true, worldSize: true, policy: true, set: true, memoryBytes: true },
   ...{ landing: true, direct: true, onError: true, maxSkips: true, engine: true, verify: true, resume: true },
   ...{ cursorOut: true, trace: true, audit: true, signal: true, logger: true, clock: true, onListed: true },
@@ -197,6 +200,7 @@ function refuseUnknown(given: object, known: object, prefix: string, otherwise: 
  */
 export async function checkOptions(options: FeedOptions): Promise<CheckedOptions> {
   checkSource(options);
+  oneOf(options.format ?? 'auto', FORMAT_NAMES, 'format');
   const engine = chooseEngine(oneOf(options.engine ?? 'auto', ENGINES, 'engine'), {
     clientCertificate: options.s3?.clientCert !== undefined,
   });
@@ -254,6 +258,14 @@ function checkSource(options: FeedOptions): void {
       options.manifest === undefined ? 'no data set is named' : 'both a manifest and a source are named',
       words`give either ${option('manifest')} or ${{ api: 'source', command: 's3://bucket/prefix' }}`,
       { option: 'manifest' },
+    );
+  }
+  if (source === undefined && (options.format ?? 'auto') !== 'auto') {
+    throw new ConfigError(
+      'bad_option',
+      words`${option('format')} is given beside a manifest, whose rows are the samples`,
+      words`leave ${option('format')} out: it is for ${{ api: 'source', command: 's3://bucket/prefix' }}`,
+      { option: 'format' },
     );
   }
   if (source !== undefined && options.bucket !== undefined) {

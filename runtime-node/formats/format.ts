@@ -1,7 +1,11 @@
 import type { SampleField } from '../manifest/manifest.js';
 import type { ListedObject } from '../s3/listing.js';
 
-export type FormatName = 'objects' | 'tar' | 'mds' | 'parquet' | 'npy';
+/** What can be asked for as a format. */
+export const FORMAT_NAMES = ['auto', 'objects', 'tar', 'mds', 'parquet', 'npy'] as const;
+/** `auto`: found out from the keys. */
+export type FormatChoice = (typeof FORMAT_NAMES)[number];
+export type FormatName = Exclude<FormatChoice, 'auto'>;
 
 /** A row of the manifest to be, before rows are sorted and made columns. */
 export interface SampleRow {

@@ -4,7 +4,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { readManifest } from '../../runtime-node/manifest/arrow-file.js';
-import { BUCKET, openDataset } from '../cli/kit/dataset.js';
+import { BUCKET, SAMPLES as OBJECTS, openDataset } from '../cli/kit/dataset.js';
 import { Call, type Ended, os2g } from '../cli/kit/process.js';
 import type { Fault, FaultMatch, ScriptedStore } from '../store/index.js';
 import { daliIndex } from './dali.js';
@@ -246,6 +246,18 @@ test('a mix of formats is an error for feed, too', async () => {
   const { error } = JSON.parse(stdout) as { error: { code: string; message: string } };
   assert.is(error.code, 'mixed_formats');
   assert.match(error.message, /6 tar .* 120 other/);
+  assert.match(stdout, /give --format objects/);
+});
+
+test('a mix with --format: feed takes the samples of that format, or each object as one', async () => {
+  const feed = (format: string) => [
+    ...['feed', `s3://${BUCKET}/`, '--format', format, '--batch-samples', '7', '--tail', 'partial', '--json'],
+  ];
+  assert.is(document(await os2g(feed('tar'), env)).samples, SHARDS * SAMPLES);
+  assert.is(document(await os2g(feed('objects'), env)).samples, SHARDS + OBJECTS);
+  const { code, stdout } = await os2g(feed('mds'), env);
+  assert.is(code, 1);
+  assert.match(stdout, /no index.json/);
 });
 
 test.run();

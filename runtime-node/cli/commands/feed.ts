@@ -7,7 +7,7 @@ import { settingsDocument, settingsText } from '../settings-table.js';
 export const feedCommand = command({
   name: 'feed',
   summary: 'read epochs of a data set in training order into landing memory',
-  args: [{ form: '[source]', meaning: 's3://bucket/prefix: its objects, one sample each' }],
+  args: [{ form: '[source]', meaning: 's3://bucket/prefix: indexed in memory as `os2g index` does' }],
   options: { ...FEED_OPTIONS, ...S3_OPTIONS },
   examples: [
     'os2g feed s3://bucket/train --batch-samples 256 --epochs 2 --seed 7',

@@ -26,10 +26,10 @@ export function s3Options(values: OptionValues<typeof S3_OPTIONS>): NonNullable<
  */
 export function feedOptions(source: string | undefined, values: FeedValues, isResumed: boolean): FeedOptions {
   const { batchSamples, resume, memory, helpSettings, stepTime, stopAfterBatches, ...rest } = values;
-  const { manifest, bucket, epochs, seed, shuffle, tail, rank, worldSize, policy, set } = rest;
+  const { manifest, format, bucket, epochs, seed, shuffle, tail, rank, worldSize, policy, set } = rest;
   const { landing, direct, onError, maxSkips, engine, verify, cursorOut, trace, audit } = rest;
   return {
-    ...{ manifest, source, bucket, s3: s3Options(values) },
+    ...{ manifest, source, format, bucket, s3: s3Options(values) },
     // The cursor says what a resumed run was; only what is given must agree with it.
     batchSamples: batchSamples ?? (isResumed ? undefined : DEFAULT_BATCH_SAMPLES),
     ...{ epochs, seed, shuffle, tail, rank, worldSize, policy, set, memoryBytes: memory, landing, direct },

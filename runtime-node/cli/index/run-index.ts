@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { ConfigError } from '../../errors.js';
-import type { FormatName } from '../../formats/format.js';
+import type { FormatChoice, FormatName } from '../../formats/format.js';
 import { formatByName } from '../../formats/pipeline/detect.js';
 import { type IndexedRows, indexRows, workFileOf } from '../../formats/pipeline/index-run.js';
 import { OldManifest } from '../../formats/pipeline/old-manifest.js';
@@ -22,7 +22,7 @@ import { IndexDisplay } from './index-progress.js';
 export interface IndexCall {
   source: string;
   output: string;
-  format: FormatName | 'auto';
+  format: FormatChoice;
   concurrency: number;
   /** Width and height of pictures are read, too. */
   imageSize: boolean;

@@ -1,5 +1,6 @@
 import { PROFILES } from '../../../simulator/profiles/index.js';
 import { PIPELINE_NAMES } from '../../../simulator/scenario/types.js';
+import { FORMAT_NAMES } from '../../formats/format.js';
 import { DEFAULT_MAX_SKIPS, DEFAULT_MEMORY_BYTES, jobRange, ON_ERRORS, TAILS } from '../../policy/job.js';
 import { PRESET_NAMES } from '../../policy/settings.js';
 import { bytes, choice, count, durationNs, flag, list, seed, text, textOr, unset } from './kinds.js';
@@ -56,15 +57,15 @@ export const S3_OPTIONS = {
   }),
 };
 
+const SAMPLE_IS =
+  'what a sample is: an object, members of one name in a tar shard (WebDataset), a row, a tensor; auto: found out from the keys, and said';
+
 export const INDEX_OPTIONS = {
   output: text('file', {
     short: 'o',
     meaning: 'the manifest to write; an existing file is replaced when the new one is whole',
   }),
-  format: choice(['auto', 'objects', 'tar', 'mds', 'parquet', 'npy'], 'auto', {
-    meaning:
-      'what a sample is: an object, members of one name in a tar shard (WebDataset), a row, a tensor; auto: found out from the keys, and said',
-  }),
+  format: choice(FORMAT_NAMES, 'auto', { meaning: SAMPLE_IS }),
   imageSize: flag({
     meaning:
       'read width and height of JPEG and PNG pictures: 1 KiB or a little more of each sample, by a request of its own; null where there is no picture, and counted',
@@ -80,6 +81,7 @@ export const INDEX_OPTIONS = {
 
 export const FEED_OPTIONS = {
   manifest: text('file', { meaning: 'the data set as a manifest, instead of s3://bucket/prefix' }),
+  format: choice(FORMAT_NAMES, 'auto', { meaning: `${SAMPLE_IS}; for s3://bucket/prefix` }),
   bucket: text('name', { meaning: 'bucket of a manifest that does not name it' }),
   batchSamples: unset(
     count(rangeOf('batch-samples'), DEFAULT_BATCH_SAMPLES, { meaning: 'samples of a batch, for each rank' }),

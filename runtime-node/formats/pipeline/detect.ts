@@ -1,5 +1,5 @@
 import { ConfigError, Os2gError } from '../../errors.js';
-import { words } from '../../wording.js';
+import { option, words } from '../../wording.js';
 import type { FormatName, SampleFormat } from '../format.js';
 
 const EXAMPLES = 2;
@@ -64,7 +64,7 @@ export class FormatFinder {
     return new Os2gError(
       'mixed_formats',
       `it is not clear what a sample is: the prefix holds ${parts.join(', ')}`,
-      words`say it: ${{ api: 'index it with `os2g index --format`', command: 'index it with --format objects (each object a sample) or the format of the samples' }}; or give the prefix of one kind`,
+      words`say it: ${{ api: 'give format: `objects` (each object a sample) or the format of the samples', command: 'give --format objects (each object a sample) or the format of the samples' }}; or give the prefix of one kind`,
     );
   }
 }
@@ -92,7 +92,7 @@ export function formatByName(name: FormatName, formats: readonly SampleFormat[])
   if (format !== undefined) return format;
   throw new ConfigError(
     'not_in_this_version',
-    `--format ${name}: this version of os2g does not index it`,
+    words`${option('format', name)}: this version of os2g does not index it`,
     `use ${formats.map((candidate) => candidate.name).join(', ')} or objects, or write the manifest yourself: docs/manifest.md`,
     { option: 'format' },
   );

@@ -7,7 +7,7 @@ import { type EngineRangeReader, openRangeReader } from './range-reader.js';
 /** Objects that are read at one time. */
 const CONCURRENCY = 16;
 
-export type InMemoryJob = Pick<IndexJob, 'bucket' | 'prefix' | 'signal' | 'onProgress' | 'onFormat'> & {
+export type InMemoryJob = Pick<IndexJob, 'bucket' | 'prefix' | 'format' | 'signal' | 'onProgress' | 'onFormat'> & {
   onNotice?: (notice: string) => void;
 };
 
@@ -26,10 +26,11 @@ export async function indexInMemory(
   try {
     rows = await indexRows({
       ...{ ...job, lister: store, openReader },
-      ...{ format: 'auto', concurrency: CONCURRENCY, output: null },
+      ...{ concurrency: CONCURRENCY, output: null },
     });
     const batches = [...rowBatches(rows.sorted(), rows.optional)];
-    const facts = { bucket, prefix, format: rows.format };
+    const { format, plannedFrom } = rows;
+    const facts = { bucket, prefix, format, plannedFrom };
     return { manifest: new ColumnManifest(batches, facts, null), listing: rows.listing, notes: rows.notes };
   } finally {
     rows?.close(true);

@@ -4,7 +4,7 @@ import { distinctObjects, objectRow } from '../../manifest/object-rows.js';
 import { RowSorter, SPILL_LIMITS, type SpillLimits } from '../../manifest/row-sorter.js';
 import type { OrderedRows } from '../../manifest/write-rows.js';
 import type { ListedObject } from '../../s3/listing.js';
-import type { FormatName, RangeReader, SampleFormat, SampleRow } from '../format.js';
+import type { FormatChoice, FormatName, RangeReader, SampleFormat, SampleRow } from '../format.js';
 import { sizedUnit } from '../jpeg/sized-unit.js';
 import { FORMATS } from '../registry.js';
 import { FormatFinder, formatByName } from './detect.js';
@@ -27,7 +27,7 @@ export interface IndexJob {
   openReader: () => Promise<RangeReader>;
   bucket: string;
   prefix: string;
-  format: FormatName | 'auto';
+  format: FormatChoice;
   /** Most objects read at one time. */
   concurrency: number;
   /** The manifest to be: beside it lie rows that do not fit into memory, and the work file. Null: all is held in memory. */
