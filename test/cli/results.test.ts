@@ -67,8 +67,9 @@ async function json(argv: readonly string[], exitCode = 0): Promise<unknown> {
 test('index, feed with a skipped sample, replay', async () => {
   const manifest = data.file('m.arrow');
   const counts = ['added', 'removed', 'changed', 'unchanged'].map((name) => `update.${name}`);
-  check(await json(['index', `s3://${BUCKET}/`, '-o', manifest]), counts);
-  check(await json(['index', `s3://${BUCKET}/`, '-o', manifest, '--update']));
+  const pictures = ['sized', 'without'].map((name) => `pictures.${name}`);
+  check(await json(['index', `s3://${BUCKET}/`, '-o', manifest]), [...counts, ...pictures]);
+  check(await json(['index', `s3://${BUCKET}/`, '-o', manifest, '--update', '--image-size']));
   data.store.delete(BUCKET, keyOf(7));
   const trace = data.file('run.trace');
   const argv = ['--manifest', manifest, '--on-error', 'skip', '--max-skips', '3', '--trace', trace];

@@ -5,10 +5,12 @@ import * as assert from 'uvu/assert';
 import { chooseEngine } from '../../runtime-node/engine/choose.js';
 import { createPortableEngine } from '../../runtime-node/engine/portable.js';
 import { readClientCertificate } from '../../runtime-node/s3/client-certificate.js';
+import { indexInMemory } from '../../runtime-node/formats/pipeline/in-memory.js';
 import type { S3Options } from '../../runtime-node/s3/location.js';
 import { openStore } from '../../runtime-node/s3/store.js';
 import { Driver } from '../engine/engine-kit.js';
 import { inFolder, rejects } from '../feed/kit.js';
+import { tar } from '../formats/tar-writer.js';
 import { selfSigned, startStore } from '../store/index.js';
 import { keysOf, withAwsEnv } from './aws-env.js';
 
@@ -92,6 +94,28 @@ test('a store that asks its clients for a certificate: listed and read with it, 
       }
     });
     await closed.finally(() => store.close());
+  });
+});
+
+test('shards behind a store that asks for a certificate are indexed with it, whatever engine a feed would take', async () => {
+  await inFolder(async (folder) => {
+    const server = selfSigned(['localhost', '127.0.0.1']);
+    const mine = selfSigned(['me']);
+    const store = await startStore({ tls: { ...server, clientCa: mine.cert } });
+    store.createBucket('data');
+    store.put('data', 'a.tar', tar([{ name: '1.bin', data: 'one' }]));
+    const [caBundle, clientCert] = [join(folder, 'ca.pem'), join(folder, 'mine.pem')];
+    writeFileSync(caBundle, server.cert);
+    writeFileSync(clientCert, mine.cert + mine.key);
+    const settings = { ...keysOf(store.credentials), AWS_REGION: store.region };
+    const indexed = withAwsEnv(settings, async () => {
+      const opened = await openStore({ endpoint: store.endpoint, caBundle, clientCert });
+      const { manifest } = await indexInMemory(opened, { bucket: 'data', prefix: '', format: 'auto' });
+      await opened.close();
+      assert.equal([manifest.rows, manifest.offset(0), manifest.length(0)], [1, 512, 3]);
+      assert.ok(store.requests().some(({ operation }) => operation === 'get'));
+    });
+    await indexed.finally(() => store.close());
   });
 });
 

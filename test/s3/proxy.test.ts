@@ -2,10 +2,12 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
+import { indexInMemory } from '../../runtime-node/formats/pipeline/in-memory.js';
 import { isExempt, routeTo } from '../../runtime-node/s3/proxy.js';
 import { openStore } from '../../runtime-node/s3/store.js';
 import { Driver } from '../engine/engine-kit.js';
 import { inFolder } from '../feed/kit.js';
+import { tar } from '../formats/tar-writer.js';
 import { type ScriptedStore, selfSigned, startStore } from '../store/index.js';
 import { keysOf, withAwsEnv } from './aws-env.js';
 import { startProxy, type TestProxy } from './proxy-store.js';
@@ -133,6 +135,28 @@ test('listing and reading through a proxy: http with the whole URL, https throug
         assert.ok(proxy.seen.length >= 2);
         const sent = store.requests().flatMap(({ headers }) => Object.keys(headers));
         assert.not.ok(sent.includes('proxy-authorization'));
+      },
+    );
+  }
+});
+
+test('shards are indexed through a proxy, over http and over https with a private CA', async () => {
+  for (const tls of [false, true]) {
+    await behindProxy(
+      { tls },
+      (port) => `http://127.0.0.1:${port}`,
+      async ({ store, proxy }) => {
+        store.createBucket('shards');
+        store.put('shards', 'a.tar', tar([{ name: '1.bin', data: 'one' }]));
+        const opened = await openStore({});
+        const { manifest } = await indexInMemory(opened, { bucket: 'shards', prefix: '', format: 'auto' });
+        await opened.close();
+        assert.equal([manifest.rows, manifest.offset(0), manifest.length(0)], [1, 512, 3]);
+        assert.ok(store.requests().some(({ operation }) => operation === 'get'));
+        // Of a tunnel the proxy sees no request; nothing went around it, as each connection of the store came from one.
+        const reads = proxy.seen.filter(({ line }) => line.startsWith(tls ? 'CONNECT' : 'GET'));
+        assert.ok(reads.length >= 2, JSON.stringify(proxy.seen));
+        if (!tls) assert.is(reads.length, store.requests().length);
       },
     );
   }
