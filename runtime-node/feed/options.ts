@@ -131,7 +131,16 @@ export interface InternalParts {
 }
 
 const OPTIONS: Readonly<Record<keyof FeedOptions, true>> = {
-  ...{ manifest: true, source: true, format: true, bucket: true, s3: true, batchSamples: true, epochs: true, seed: true },
+  ...{
+    manifest: true,
+    source: true,
+    format: true,
+    bucket: true,
+    s3: true,
+    batchSamples: true,
+    epochs: true,
+    seed: true,
+  },
   ...{ shuffle: true, tail: true, rank: true, worldSize: true, policy: true, set: true, memoryBytes: true },
   ...{ landing: true, direct: true, onError: true, maxSkips: true, engine: true, verify: true, resume: true },
   ...{ cursorOut: true, trace: true, audit: true, signal: true, logger: true, clock: true, onListed: true },

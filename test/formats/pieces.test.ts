@@ -5,7 +5,7 @@ import * as assert from 'uvu/assert';
 import type { IndexUnit, SampleFormat, SampleRow } from '../../runtime-node/formats/format.js';
 import { mdsFormat } from '../../runtime-node/formats/mds/mds.js';
 import { parquetFormat } from '../../runtime-node/formats/parquet/parquet.js';
-import { type IndexJob, type IndexedRows, indexRows } from '../../runtime-node/formats/pipeline/index-run.js';
+import { type IndexedRows, type IndexJob, indexRows } from '../../runtime-node/formats/pipeline/index-run.js';
 import { OldManifest } from '../../runtime-node/formats/pipeline/old-manifest.js';
 import { namedPieces } from '../../runtime-node/formats/pipeline/pieces.js';
 import { readManifest } from '../../runtime-node/manifest/arrow-file.js';
@@ -179,7 +179,9 @@ test('names of pieces: one for each, none without an ETag', async () => {
     ...{ object, plannedFrom },
     async *rows() {},
   });
-  const names = namedPieces([unit(a!), unit(a!), unit(a!, 'x'), unit(a!, null), unit(b!)]).map(({ id }) => id);
+  const names = namedPieces([unit(a!), unit(a!), unit(a!, 'x'), unit(a!, null), unit(b!)]).map(
+    ({ id }) => id,
+  );
   assert.equal(
     names.map((name) => name === null),
     [false, false, false, true, true],

@@ -44,7 +44,10 @@ for (const [prefix, format, code, key, mend] of REFUSED) {
   test(`${prefix}, ${format === null ? 'found out' : `--format ${format}`}: ${code}, exit 1, with a mend`, async () => {
     const output = data.file(`${prefix}.arrow`);
     const named = format === null ? [] : ['--format', format];
-    const ended = await os2g(['index', `s3://${BUCKET}/${prefix}/`, '-o', output, ...named, '--json'], data.env);
+    const ended = await os2g(
+      ['index', `s3://${BUCKET}/${prefix}/`, '-o', output, ...named, '--json'],
+      data.env,
+    );
     assert.is(ended.code, 1, ended.stderr);
     const { error } = JSON.parse(ended.stdout) as { error: Record<string, unknown> };
     assert.equal([error.code, error.key ?? null], [code, key]);
@@ -64,7 +67,10 @@ const TAKEN: [prefix: string, argv: string[], format: string, samples: number, s
 for (const [prefix, argv, format, samples, said] of TAKEN) {
   test(`${[prefix, ...argv].join(' ')}: ${format}, and it is said`, async () => {
     const output = data.file(`${prefix}-taken.arrow`);
-    const ended = await os2g(['index', `s3://${BUCKET}/${prefix}/`, '-o', output, ...argv, '--json'], data.env);
+    const ended = await os2g(
+      ['index', `s3://${BUCKET}/${prefix}/`, '-o', output, ...argv, '--json'],
+      data.env,
+    );
     assert.is(ended.code, 0, ended.stderr);
     const result = JSON.parse(ended.stdout) as Record<string, unknown>;
     assert.equal([result.format, result.samples], [format, samples]);

@@ -7,7 +7,10 @@ import { type EngineRangeReader, openRangeReader } from './range-reader.js';
 /** Objects that are read at one time. */
 const CONCURRENCY = 16;
 
-export type InMemoryJob = Pick<IndexJob, 'bucket' | 'prefix' | 'format' | 'signal' | 'onProgress' | 'onFormat'> & {
+export type InMemoryJob = Pick<
+  IndexJob,
+  'bucket' | 'prefix' | 'format' | 'signal' | 'onProgress' | 'onFormat'
+> & {
   onNotice?: (notice: string) => void;
 };
 
