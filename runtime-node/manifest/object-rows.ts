@@ -19,6 +19,15 @@ export function objectRow({ key, sizeBytes, etag }: ListedObject): SampleRow {
   };
 }
 
+/** The object of such a row. */
+export function listedObject({
+  key,
+  objectSizeBytes,
+  etag,
+}: Pick<SampleRow, 'key' | 'objectSizeBytes' | 'etag'>): ListedObject {
+  return { key, sizeBytes: objectSizeBytes, etag, storageClass: null, archived: false };
+}
+
 /** The last folder before the file's name; null where there is none. */
 export function folderLabel(key: string): string | null {
   const nameSlash = key.lastIndexOf('/');

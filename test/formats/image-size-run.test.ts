@@ -134,6 +134,51 @@ test('a run that was ended goes on with the sizes that it had; a run without the
   }
 });
 
+test('plain objects: after an end in the middle only what was not read is, and what changed since', async () => {
+  await inFolder(async (folder) => {
+    const output = join(folder, 'm.arrow');
+    const keys = Array.from({ length: 300 }, (_, i) => `p/${String(i).padStart(3, '0')}.jpg`);
+    const objects = Object.fromEntries(keys.map((key, i) => [key, i % 10 === 3 ? TEXT : JPEG]));
+    const broken = storeOf(objects);
+    const read = broken.read.bind(broken);
+    broken.read = (object, ...range) => {
+      if (object.key === keys[290]) throw new Error('the store went away');
+      return read(object, ...range);
+    };
+    const limits = { rows: 20, bytes: 2 ** 20 };
+    const error = await thrown(() => indexRows(job(broken, { output, concurrency: 2, limits })));
+    assert.match(String(error), /the store went away/);
+
+    const now = storeOf({ ...objects, [keys[0]!]: PNG, 'p/zzz.jpg': JPEG });
+    const again = await indexed(now, { output, limits });
+    const asked = new Set(now.ranges.map(([key]) => key));
+    assert.ok(again.pieces.fromWorkFile >= 190 && again.pieces.fromWorkFile < 290, 'whole pieces are kept');
+    assert.is(asked.size, again.pieces.read);
+    assert.is(again.pieces.read + again.pieces.fromWorkFile, 301);
+    assert.ok([keys[0]!, keys[290]!, 'p/zzz.jpg'].every((key) => asked.has(key)));
+    const anew = await indexed(storeOf({ ...objects, [keys[0]!]: PNG, 'p/zzz.jpg': JPEG }), {
+      concurrency: 1,
+    });
+    assert.equal([again.sorted, again.pictures], [anew.sorted, anew.pictures]);
+    assert.match(again.notes.join(), /are null: 30 \(/);
+    assert.match(anew.notes.join(), /are null: 30 \(/);
+    assert.not(existsSync(workFileOf(output)));
+  });
+});
+
+test('a listing that names a key twice: refused, however far apart', async () => {
+  const store = storeOf(PICTURES);
+  const listed = store.listed();
+  const lister = {
+    async *listObjects() {
+      yield listed;
+      yield listed.slice(0, 1);
+    },
+  };
+  const error = (await thrown(() => indexRows({ ...job(store), lister }))) as Os2gError;
+  assert.is(error.code, 'bad_listing');
+});
+
 test('update: sizes come to rows that had none, and stay; own labels, too; without the option that is said', async () => {
   await inFolder(async (folder) => {
     const output = join(folder, 'm.arrow');

@@ -1,5 +1,5 @@
 import type { SampleField } from '../../manifest/manifest.js';
-import type { IndexUnit, RangeReader, SampleRow, UnitNote } from '../format.js';
+import type { IndexUnit, RangeReader, SampleRow } from '../format.js';
 import { readImageSize } from './image-size.js';
 
 /** Pictures of one piece of work that are looked into at a time. */
@@ -20,25 +20,21 @@ export function sizedUnit(unit: IndexUnit): IndexUnit {
       for await (const rows of unit.rows(reader, signal, note)) {
         for (let i = 0; i < rows.length; i += AT_A_TIME) {
           const some = rows.slice(i, i + AT_A_TIME);
-          yield await Promise.all(some.map((row) => sized(row, reader, signal, note)));
+          const found = await Promise.all(some.map((row) => sized(row, reader, signal)));
+          for (const { key, width } of found) if (width === null) note?.(NO_PICTURE, key);
+          yield found;
         }
       }
     },
   };
 }
 
-async function sized(
-  row: SampleRow,
-  reader: RangeReader,
-  signal?: AbortSignal,
-  note?: UnitNote,
-): Promise<SampleRow> {
+async function sized(row: SampleRow, reader: RangeReader, signal?: AbortSignal): Promise<SampleRow> {
   if (row.width !== null && row.height !== null) return row;
   const { key, objectSizeBytes: sizeBytes, etag } = row;
   const object = { key, sizeBytes, etag, storageClass: null, archived: false };
   const { offset, length } = pictureIn(row);
   const size = await readImageSize(reader, object, row.offset + offset, length, signal);
-  if (size === null) note?.(NO_PICTURE, key);
   return { ...row, width: size?.width ?? null, height: size?.height ?? null };
 }
 

@@ -134,7 +134,8 @@ export class OldManifest {
   }
 }
 
-function compareKeys(a: string, b: string): number {
+/** Bytewise, as the rows of a manifest stand. */
+export function compareKeys(a: string, b: string): number {
   if (a === b) return 0;
   return Buffer.compare(Buffer.from(a), Buffer.from(b));
 }

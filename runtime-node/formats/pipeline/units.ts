@@ -14,30 +14,32 @@ export interface UnitRun {
   /** Most pieces at one time. */
   concurrency: number;
   signal?: AbortSignal;
-  /** Told of each piece that is done. */
-  onDone: () => void;
+  /** Told of each piece that is done, with its rows. */
+  onDone: (rows: number) => void;
 }
 
 /**
- * Runs pieces of work side by side. The rows of a piece are taken when it is whole, so that one that fails or is ended leaves none.
+ * Runs pieces of work side by side, each asked for when there is room for it. The rows of a piece are taken when it is whole, so that one that fails or is ended leaves none.
  * The first failure ends the others; it is thrown when they have ended.
  */
-export async function runUnits(pieces: readonly Piece[], run: UnitRun): Promise<void> {
+export async function runUnits(pieces: Iterable<Piece>, run: UnitRun): Promise<void> {
   const failed = new AbortController();
   const signal = run.signal === undefined ? failed.signal : AbortSignal.any([run.signal, failed.signal]);
   let failure: { error: unknown } | null = null;
-  let next = 0;
+  const source = pieces[Symbol.iterator]();
   const worker = async (): Promise<void> => {
-    for (let piece = pieces[next++]; piece !== undefined && !signal.aborted; piece = pieces[next++]) {
+    while (!signal.aborted) {
       try {
-        await runUnit(piece, run, signal);
+        const step = source.next();
+        if (step.done === true) return;
+        await runUnit(step.value, run, signal);
       } catch (error) {
         failure ??= { error };
         failed.abort();
       }
     }
   };
-  await Promise.all(Array.from({ length: Math.min(run.concurrency, pieces.length) }, worker));
+  await Promise.all(Array.from({ length: run.concurrency }, worker));
   if (run.signal?.aborted) throw new AbortedError(run.signal.reason);
   if (failure !== null) throw (failure as { error: unknown }).error;
 }
@@ -46,14 +48,16 @@ async function runUnit({ id, unit }: Piece, run: UnitRun, signal: AbortSignal): 
   const encoder = new RowEncoder();
   const notes = new NoteBook();
   const parts: Buffer[] = [];
+  let count = 0;
   for await (const rows of unit.rows(run.reader, signal, (what, key) => notes.add(what, key))) {
     if (signal.aborted) throw new AbortedError(signal.reason);
+    count += rows.length;
     parts.push(Buffer.concat(rows.map((row) => Buffer.from(encoder.encode(row)))));
   }
   if (id !== null) run.work?.add(id, notes.entries(), parts);
   for (const part of parts) addRecords(run.sorter, part);
   run.notes.merge(notes.entries());
-  run.onDone();
+  run.onDone(count);
 }
 
 /** Adds records that lie end to end. */
