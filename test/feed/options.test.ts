@@ -69,6 +69,13 @@ const refused: [name: string, options: object, code: string, option: string][] =
     'bad_option',
     'bucket',
   ],
+  ['a format beside a manifest', { format: 'tar' }, 'bad_option', 'format'],
+  [
+    'an unknown format',
+    { manifest: undefined, source: 's3://a/b', format: 'zip' as 'tar' },
+    'bad_option',
+    'format',
+  ],
   ['two data sets', { source: 's3://a/b' }, 'bad_option', 'manifest'],
   ['an unknown shuffle', { shuffle: 'random' }, 'bad_option', 'shuffle'],
   ['an unknown tail', { tail: '' }, 'bad_option', 'tail'],
