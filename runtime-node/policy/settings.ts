@@ -222,7 +222,7 @@ export const SETTINGS: readonly Setting[] = [
     layout.CONFIG_HEDGE_MIN_NS,
     'duration',
     [1e3, 600 * S],
-    10 * MS,
+    25 * MS,
     'never hedge before this',
   ),
   setting(
