@@ -45,6 +45,8 @@ export class ListingCheck {
   };
   /** Objects kept. */
   objects = 0;
+  /** Whether the one object so far is the very key that was asked for, and so no stray. */
+  private isWholeKey = false;
 
   constructor(
     private readonly bucket: string,
@@ -99,9 +101,16 @@ export class ListingCheck {
     }
     if (sizeBytes === 0) note(this.notes.empty, key);
     if (archived) note(this.notes.archived, key);
-    const isFolder = this.prefix === '' || this.prefix.endsWith('/');
-    if (!isFolder && key[this.prefix.length] !== '/') note(this.notes.outsideFolder, key);
+    this.noteOutside(key);
     return true;
+  }
+
+  private noteOutside(key: string): void {
+    const { prefix } = this;
+    if (prefix === '' || prefix.endsWith('/')) return;
+    if (this.isWholeKey) note(this.notes.outsideFolder, prefix);
+    this.isWholeKey = key === prefix && this.objects === 0;
+    if (!this.isWholeKey && key[prefix.length] !== '/') note(this.notes.outsideFolder, key);
   }
 }
 

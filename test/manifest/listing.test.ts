@@ -132,6 +132,7 @@ const PREFIXES: [prefix: string, outside: number, examples: string[]][] = [
   ['train', 3, ['train', 'train.tar', 'train2/1']],
   ['train/', 0, []],
   ['', 0, []],
+  ['train.tar', 0, []], // one whole key
 ];
 test('a prefix is a plain string; what is not below it as a folder is counted', async () => {
   for (const [prefix, outside, examples] of PREFIXES) {
