@@ -191,6 +191,56 @@ test('a run that fails keeps what is done; the next one goes on, whatever tore t
   }
 });
 
+test('two runs to one output at once: both come to the end, though they share the work file', async () => {
+  await inFolder(async (folder) => {
+    const output = join(folder, 'm.arrow');
+    const store = new MemoryStore(shards(3));
+    const want = (await rowsOf(job(store))).map(place);
+    const both = await Promise.all([
+      indexRows(job(store, { output, concurrency: 1 })),
+      indexRows(job(store, { output, concurrency: 1 })),
+    ]);
+    for (const rows of both) {
+      assert.equal([...rows.sorted()].map(place), want);
+      rows.close(true);
+    }
+    assert.equal(readdirSync(folder), []);
+  });
+});
+
+/** Listens to the signal while a read lasts, as the reader of a store does. */
+class ListeningStore extends MemoryStore {
+  mostListening = 0;
+  private listening = 0;
+
+  override async read(
+    object: ListedObject,
+    offset: number,
+    length: number,
+    signal?: AbortSignal,
+  ): Promise<Uint8Array> {
+    const stop = (): void => {};
+    signal?.addEventListener('abort', stop);
+    this.mostListening = Math.max(this.mostListening, ++this.listening);
+    await new Promise(setImmediate);
+    this.listening--;
+    signal?.removeEventListener('abort', stop);
+    return super.read(object, offset, length);
+  }
+}
+
+test('many pieces at one time raise no warning of a leak', async () => {
+  const warned: Error[] = [];
+  const onWarning = (warning: Error): void => void warned.push(warning);
+  process.on('warning', onWarning);
+  const store = new ListeningStore(shards(20));
+  await rowsOf(job(store, { concurrency: 20 }));
+  await new Promise(setImmediate);
+  process.off('warning', onWarning);
+  assert.is(store.mostListening, 20);
+  assert.equal(warned, []);
+});
+
 test('pieces of another version, another run or without an ETag are read again', async () => {
   const listedWith = (etag: string | null): ListedObject[] =>
     [...shards(2)].map(([key, bytes]) => ({ ...listedObject(key, bytes.length), etag }));
