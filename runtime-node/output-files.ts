@@ -12,6 +12,7 @@ import {
 } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { ConfigError } from './errors.js';
+import { fileProblem } from './file-problem.js';
 import { option, words } from './wording.js';
 
 const MOST_LINKS = 40;
@@ -116,7 +117,7 @@ function placeProblem({ path, kind, isOurs }: Output): string | null {
     if (found.size === 0 || isOurs(target, found.size)) return null;
     return `holds something else than ${kind}: it is not replaced`;
   } catch (cause) {
-    return `cannot be written: ${(cause as Error).message}`;
+    return `cannot be written: ${fileProblem(cause)}`;
   }
 }
 

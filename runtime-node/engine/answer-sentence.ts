@@ -88,6 +88,11 @@ function refusalSentence(
   return status < 300 ? `an error document came instead of the object (${said})` : said;
 }
 
+/** What to do about an answer whose code says more than its class; undefined: what the class asks for. */
+export function answerMend(s3Code: string | null): string | undefined {
+  return s3Code === 'RequestTimeTooSkewed' ? "set this machine's clock (NTP)" : undefined;
+}
+
 function forbiddenReason({ document: { code }, date }: ClassifiedAnswer, request: AnsweredBy): string {
   if (code === 'RequestTimeTooSkewed') {
     const storeMs = date === null ? Number.NaN : Date.parse(date);

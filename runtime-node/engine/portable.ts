@@ -3,7 +3,7 @@ import type { BucketAccess, S3Credentials } from '../s3/access.js';
 import { routeTo } from '../s3/proxy.js';
 import { hiderOf } from '../s3/secrets.js';
 import { answerFailure, refusesIfMatch } from './answer-failure.js';
-import type { AnsweredRequest } from './answer-sentence.js';
+import { type AnsweredRequest, answerMend } from './answer-sentence.js';
 import { Attempts, type FailureDetails } from './attempts.js';
 import type { RunningChecksum } from './checksum.js';
 import { Connections } from './connections.js';
@@ -217,6 +217,7 @@ class PortableEngine implements GetEngine, ExchangeOwner {
     if (ifMatchRefused) this.doWithoutIfMatch(status);
     const details = {
       message: failure.what,
+      mend: answerMend(failure.s3Code),
       status,
       s3Code: failure.s3Code ?? undefined,
       requestId: failure.requestId ?? undefined,

@@ -1,7 +1,7 @@
 import { createHash, hash } from 'node:crypto';
 import { closeSync, fstatSync, fsyncSync, ftruncateSync, openSync, readSync, writeFileSync } from 'node:fs';
 import { Os2gError } from '../errors.js';
-import { fileProblem } from '../file-problem.js';
+import { fileProblem, writeMend } from '../file-problem.js';
 import type { LandingBackend } from '../landing/landing.js';
 import type { Manifest } from '../manifest/manifest.js';
 import { beginningOf } from '../output-files.js';
@@ -62,7 +62,7 @@ export class AuditFile {
       throw new Os2gError(
         'audit_write',
         `the audit cannot be written to ${this.#path}: ${fileProblem(cause)}`,
-        'make room, or name a file that can be written',
+        writeMend(cause),
         { option: 'audit', file: this.#path, cause },
       );
     }

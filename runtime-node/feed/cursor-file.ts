@@ -1,7 +1,7 @@
 import { closeSync, fsyncSync, openSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { isDeepStrictEqual } from 'node:util';
 import { ConfigError, Os2gError } from '../errors.js';
-import { fileProblem } from '../file-problem.js';
+import { fileProblem, writeMend } from '../file-problem.js';
 import { readable } from '../input-file.js';
 import { beginningOf, linkTarget } from '../output-files.js';
 import { removeStaleBeside, temporaryBeside } from '../temporary-files.js';
@@ -188,8 +188,8 @@ function isSamePlace({ epochs: _, ...a }: Cursor, { epochs: __, ...b }: Cursor):
 function notWritten(path: string, cause: unknown): Os2gError {
   return new Os2gError(
     'cursor_write',
-    `the cursor cannot be written to ${path}: ${(cause as Error).message}`,
-    'make room, or name a file that can be written',
+    `the cursor cannot be written to ${path}: ${fileProblem(cause)}`,
+    writeMend(cause),
     { option: 'cursorOut', file: path, cause },
   );
 }

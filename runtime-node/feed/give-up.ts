@@ -52,6 +52,8 @@ export function giveUpOf({ core, engine, landing }: GiveUpSources, word: number,
   };
 }
 
+const BUCKET_CHECK = 'check that this is the bucket of the manifest';
+
 /** What to do about a failure, by its class. */
 const MENDS: Partial<Record<ReturnType<typeof failureName>, Text>> = {
   throttled: words`lower ${setting('concurrency.max')}, raise ${setting('retry.attempts')}, or spread the keys over more prefixes`,
@@ -59,9 +61,9 @@ const MENDS: Partial<Record<ReturnType<typeof failureName>, Text>> = {
   timeout_first_byte: words`raise ${setting('limits.first_byte')}, or look at the load of the store`,
   timeout_idle: words`raise ${setting('limits.idle')}, or look at the network`,
   timeout_total: words`raise ${setting('limits.total')}, or lower ${setting('split.bytes')}`,
-  connect: words`check ${option('s3.endpoint')}, its port and the network`,
+  connect: words`check ${option('s3.endpoint')}, its port, the network, and the proxy where the environment names one`,
   expired: 'renew the credentials',
-  not_found: words`index the data set again, or skip such samples with ${option('onError', 'skip')}; check that this is the bucket of the manifest`,
+  not_found: words`index the data set again, or skip such samples with ${option('onError', 'skip')}; ${BUCKET_CHECK}`,
   forbidden: words`check credentials and bucket policy; a requester-pays bucket needs ${option('s3.requesterPays')}`,
   changed: 'index the data set again: it is not what the manifest says',
   moved: words`set ${option('s3.region')} (or AWS_REGION) to the region that the store names`,
@@ -97,7 +99,7 @@ export function giveUpError(why: GiveUp, facts: RunFacts): Os2gError {
     );
   }
   if (why.code === layout.ERROR_TOO_MANY_SKIPS) {
-    const cause = sampleError({ ...why, code: layout.ERROR_FETCH }, facts);
+    const cause = sampleError(why, facts);
     const { maxSkips } = facts;
     return new Os2gError(
       'too_many_skips',
@@ -160,6 +162,12 @@ function triesOf(attempts: number | undefined): string {
   return attempts === undefined ? '' : ` (after ${attempts} attempt${attempts === 1 ? '' : 's'})`;
 }
 
+function mendOf(name: ReturnType<typeof failureName>, code: number): Text | undefined {
+  // Who skips already need not be told to.
+  const skips = code === layout.ERROR_TOO_MANY_SKIPS;
+  return skips && name === 'not_found' ? `index the data set again; ${BUCKET_CHECK}` : MENDS[name];
+}
+
 function readError(why: GiveUp, { manifest, bucket }: RunFacts): StoreError {
   const { failure, row, attempts } = why;
   const name = failureName(why.failureClass);
@@ -176,7 +184,7 @@ function readError(why: GiveUp, { manifest, bucket }: RunFacts): StoreError {
   return new StoreError(
     name,
     `reading ${JSON.stringify(key)} failed${triesOf(attempts)}: ${what}`,
-    failure?.mend ?? MENDS[name] ?? 'look at the store’s own log for this request',
+    failure?.mend ?? mendOf(name, why.code) ?? 'look at the store’s own log for this request',
     context,
   );
 }

@@ -10,6 +10,7 @@ import { createMemoryLanding } from '../landing/memory.js';
 import { createShmLanding } from '../landing/shm.js';
 import type { Manifest } from '../manifest/manifest.js';
 import { loadNative } from '../native/load.js';
+import { fileLimitWarning, openFilesLimit } from '../open-files.js';
 import { jobConfig } from '../policy/job.js';
 import type { Policy } from '../policy/resolve.js';
 import { tellBytes } from '../policy/units.js';
@@ -142,13 +143,16 @@ async function openEngine(
   const store = opened ?? (await openStore(options.s3 ?? {}));
   if (!opened) closers.add(() => store.close());
   const access = await store.bucketAccess(bucket as string);
+  const connections = policy.values.get('concurrency.max')!;
+  const scarce = fileLimitWarning(connections, openFilesLimit());
+  if (scarce !== null) logger?.warn({}, scarce);
   const settings = {
     table: manifest,
     access,
     limits: limitsOf(policy),
     clock,
     verify,
-    maxSockets: policy.values.get('concurrency.max')!,
+    maxSockets: connections,
     onNotice: (notice: string) => logger?.warn({}, notice),
   };
   const engine =

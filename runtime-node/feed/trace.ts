@@ -2,7 +2,7 @@ import { closeSync, openSync, writeSync } from 'node:fs';
 import * as layout from '../../assembly/layout.js';
 import type { Core } from '../core.js';
 import { Os2gError } from '../errors.js';
-import { fileProblem } from '../file-problem.js';
+import { fileProblem, writeMend } from '../file-problem.js';
 import { beginningOf } from '../output-files.js';
 import * as format from './trace-format.js';
 
@@ -118,7 +118,7 @@ export class TraceFile {
       throw new Os2gError(
         'trace_write',
         `the trace cannot be written to ${this.#path}: ${fileProblem(cause)}`,
-        'make room, or name a file that can be written',
+        writeMend(cause),
         { option: 'trace', file: this.#path, cause },
       );
     }

@@ -5,7 +5,7 @@ import * as assert from 'uvu/assert';
 import { EmulatedGpu } from '../../runtime-node/cli/feed/emulated-step.js';
 import type { FeedStats } from '../../runtime-node/feed/stats.js';
 import { auditLines, BUCKET, type Dataset, keyOf, openDataset, SAMPLES } from './kit/dataset.js';
-import { type Ended, os2g } from './kit/process.js';
+import { Call, type Ended, os2g } from './kit/process.js';
 
 let data: Dataset;
 test.before(async () => {
@@ -158,6 +158,13 @@ test('a key with terminal escapes: shown as text, exact in the result', async ()
     assert.not.match(text.replaceAll('\n', ''), /\p{Cc}/u);
   }
   assert.is(document.skipped[0].key, key);
+});
+
+test('fewer files may be open than there may be connections: said at the start', async () => {
+  const argv = ['feed', SOURCE, '--json', '--set', 'concurrency.max=16000'];
+  const { code, stderr } = await Call.ofShell('ulimit -n 1000; "$@"', argv, data.env).ended;
+  assert.is(code, 0, stderr);
+  assert.match(stderr, /warn .*may have 1000 files open, and concurrency\.max is 16000/);
 });
 
 test.run();

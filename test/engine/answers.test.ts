@@ -18,6 +18,7 @@ interface Row {
   requests?: number;
   etag?: string | null;
   says?: RegExp;
+  mend?: RegExp;
   s3Code?: string;
   region?: string;
   retryAfterNs?: number;
@@ -210,6 +211,7 @@ const rows: Row[] = [
     reply: write(error(403, 'RequestTimeTooSkewed', { Date: new Date(Date.now() - 3600e3).toUTCString() })),
     outcome: 'forbidden',
     says: /clock is (3599|3[6-9]\d\d) s ahead of the store's/,
+    mend: /clock/,
   },
   { name: 'archived', reply: write(error(403, 'InvalidObjectState')), outcome: 'archived' },
   { name: '400', reply: write(error(400, 'InvalidBucketName')), outcome: 'refused' },
@@ -259,6 +261,7 @@ for (const row of rows) {
       assert.is(got.failure?.key, 'k');
     }
     if (row.says) assert.match(got.failure?.message ?? '', row.says);
+    if (row.mend) assert.match(String(got.failure?.mend), row.mend);
     if (row.s3Code) assert.is(got.failure?.s3Code, row.s3Code);
     if (row.region) assert.is(got.failure?.region, row.region);
     if (row.retryAfterNs) assert.is(got.retryAfterNs, row.retryAfterNs);

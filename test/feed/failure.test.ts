@@ -123,7 +123,7 @@ test('skip: above the limit the feed ends, with the last failure as the cause', 
   assert.is((error.cause as { code: string }).code, 'not_found');
   assert.is((error.context as { option: string }).option, 'maxSkips');
   assert.match(error.message, /more than 2 samples failed: maxSkips is 2, for all epochs/);
-  assert.match(String(error.mend), /raise maxSkips; or: index the data set again/);
+  assert.match(String(error.mend), /^raise maxSkips; or: index the data set again; check/);
 });
 
 test('skip: without a limit there is one that can be used, and it counts over all epochs', async () => {

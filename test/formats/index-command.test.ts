@@ -1,6 +1,6 @@
 // `os2g index` and `os2g feed` of tar shards on the scripted store, as processes.
 import { createHash } from 'node:crypto';
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { readManifest } from '../../runtime-node/manifest/arrow-file.js';
@@ -239,6 +239,24 @@ test('a manifest that cannot be written is told before the store is asked', asyn
   }
   assert.is(store.counters.requests, 0);
 });
+
+const NO_WORK_FILES: [situation: string, make: (path: string) => void][] = [
+  ['a file of the user', (path) => writeFileSync(path, 'precious\n'.repeat(100))],
+  ['a short file of the user', (path) => writeFileSync(path, 'precious\n')],
+  ['a folder', (path) => mkdirSync(path)],
+];
+for (const [situation, make] of NO_WORK_FILES) {
+  test(`${situation} where the work file belongs is not replaced`, async () => {
+    const output = file(`${situation.replaceAll(' ', '-')}.arrow`);
+    make(`${output}.work`);
+    const before = situation === 'a folder' ? null : readFileSync(`${output}.work`);
+    const { code, stdout } = await os2g(['index', SOURCE, '-o', output, '--json'], env);
+    const { error } = JSON.parse(stdout) as { error: Record<string, unknown> };
+    assert.equal([code, error.code, error.option, error.file], [2, 'bad_output', 'output', `${output}.work`]);
+    if (before !== null) assert.ok(readFileSync(`${output}.work`).equals(before));
+    assert.not(existsSync(output));
+  });
+}
 
 test('a mix of formats is an error for feed, too', async () => {
   const { code, stdout } = await os2g(['feed', `s3://${BUCKET}/`, '--json'], env);

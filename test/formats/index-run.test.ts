@@ -8,6 +8,7 @@ import { type IndexJob, indexRows, workFileOf } from '../../runtime-node/formats
 import { OldManifest } from '../../runtime-node/formats/pipeline/old-manifest.js';
 import { tarFormat } from '../../runtime-node/formats/tar/tar.js';
 import { readManifest } from '../../runtime-node/manifest/arrow-file.js';
+import { objectRow } from '../../runtime-node/manifest/object-rows.js';
 import { writeRows } from '../../runtime-node/manifest/write-rows.js';
 import type { ListedObject } from '../../runtime-node/s3/listing.js';
 import { inFolder, thrown } from '../manifest/fixtures.js';
@@ -189,6 +190,94 @@ test('a run that fails keeps what is done; the next one goes on, whatever tore t
       assert.not(existsSync(work));
     });
   }
+});
+
+const VERSIONS: [situation: string, etag: string | null, sizeBytes: number, refusal: RegExp | null][] = [
+  ['the same version', '"1"', 10, null],
+  [
+    'another ETag',
+    '"2"',
+    10,
+    /^what lists "a" disagrees on its version: 10 bytes .* "1", and 10 bytes .* "2"$/,
+  ],
+  ['no ETag', null, 10, /and 10 bytes with no ETag$/],
+  ['another size', '"1"', 11, /and 11 bytes with the ETag "1"$/],
+];
+for (const [situation, etag, sizeBytes, refusal] of VERSIONS) {
+  test(`two lists that name one object: ${situation}`, async () => {
+    const row: SampleRow = { ...objectRow({ ...listedObject('a', 10), etag: '"1"' }), length: 5 };
+    const rows = [row, { ...row, offset: 5, etag, objectSizeBytes: sizeBytes }];
+    const units = rows.map(
+      (one, i): IndexUnit => ({
+        object: listedObject(`s/${i}.tar`, 10),
+        rows: async function* () {
+          yield [one];
+        },
+      }),
+    );
+    const lists: SampleFormat = { ...tarFormat, plan: async () => ({ units, notes: [] }) };
+    const found = await indexRows(job(new MemoryStore(shards(2)), { formats: [lists] }));
+    try {
+      if (refusal === null) return assert.is([...found.sorted()].length, 2);
+      assert.throws(
+        () => [...found.sorted()],
+        ({ code, exitCode, message }: Os2gError) =>
+          code === 'bad_index' && exitCode === 1 && refusal.test(message),
+      );
+    } finally {
+      found.close(true);
+    }
+  });
+}
+
+test('two runs to one output at once: both come to the end, though they share the work file', async () => {
+  await inFolder(async (folder) => {
+    const output = join(folder, 'm.arrow');
+    const store = new MemoryStore(shards(3));
+    const want = (await rowsOf(job(store))).map(place);
+    const both = await Promise.all([
+      indexRows(job(store, { output, concurrency: 1 })),
+      indexRows(job(store, { output, concurrency: 1 })),
+    ]);
+    for (const rows of both) {
+      assert.equal([...rows.sorted()].map(place), want);
+      rows.close(true);
+    }
+    assert.equal(readdirSync(folder), []);
+  });
+});
+
+/** Listens to the signal while a read lasts, as the reader of a store does. */
+class ListeningStore extends MemoryStore {
+  mostListening = 0;
+  private listening = 0;
+
+  override async read(
+    object: ListedObject,
+    offset: number,
+    length: number,
+    signal?: AbortSignal,
+  ): Promise<Uint8Array> {
+    const stop = (): void => {};
+    signal?.addEventListener('abort', stop);
+    this.mostListening = Math.max(this.mostListening, ++this.listening);
+    await new Promise(setImmediate);
+    this.listening--;
+    signal?.removeEventListener('abort', stop);
+    return super.read(object, offset, length);
+  }
+}
+
+test('many pieces at one time raise no warning of a leak', async () => {
+  const warned: Error[] = [];
+  const onWarning = (warning: Error): void => void warned.push(warning);
+  process.on('warning', onWarning);
+  const store = new ListeningStore(shards(20));
+  await rowsOf(job(store, { concurrency: 20 }));
+  await new Promise(setImmediate);
+  process.off('warning', onWarning);
+  assert.is(store.mostListening, 20);
+  assert.equal(warned, []);
 });
 
 test('pieces of another version, another run or without an ETag are read again', async () => {

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { availableParallelism, totalmem } from 'node:os';
 import { join } from 'node:path';
+import { openFilesLimit } from '../../open-files.js';
 import { packageRoot } from '../../package-root.js';
 import { DEFAULT_MEMORY_BYTES } from '../../policy/job.js';
 import { formatCount, formatMemory } from '../output/numbers.js';
@@ -16,17 +17,6 @@ export function checkNode(): Check {
   };
   // bin/os2g.js refuses an older one before anything else is loaded.
   return ok('node', `${process.version} (${process.platform} ${process.arch}), wanted ${engines.node}`);
-}
-
-/** Soft limit of open files from Node's own report; null where the platform has none. */
-function openFilesLimit(): number | 'unlimited' | null {
-  const { report } = process;
-  // Without this the report asks for the names of all peers.
-  (report as { excludeNetwork?: boolean }).excludeNetwork = true;
-  const { userLimits } = report.getReport() as {
-    userLimits?: { open_files?: { soft: number | 'unlimited' } };
-  };
-  return userLimits?.open_files?.soft ?? null;
 }
 
 export function checkLimits(): Check[] {

@@ -6,6 +6,7 @@ import { type IndexedRows, indexRows, workFileOf } from '../../formats/pipeline/
 import { OldManifest } from '../../formats/pipeline/old-manifest.js';
 import { type EngineRangeReader, openRangeReader } from '../../formats/pipeline/range-reader.js';
 import { refuseImageSize } from '../../formats/pipeline/sized-objects.js';
+import { looksLikeWorkFile } from '../../formats/pipeline/work-file.js';
 import { FORMATS } from '../../formats/registry.js';
 import { readManifest } from '../../manifest/arrow-file.js';
 import { noteLines } from '../../manifest/listing-notes.js';
@@ -37,7 +38,13 @@ export async function runIndex(call: IndexCall, context: CommandContext): Promis
   if (call.imageSize && call.format !== 'auto') refuseImageSize(call.format);
   const { bucket, prefix } = parseS3Url(call.source);
   // Before an hour of reading, not after it.
-  checkOutputs([{ option: 'output', path: call.output, kind: 'a manifest', isOurs: () => true }], []);
+  checkOutputs(
+    [
+      { option: 'output', path: call.output, kind: 'a manifest', isOurs: () => true },
+      { option: 'output', path: workFileOf(call.output), kind: 'a work file', isOurs: looksLikeWorkFile },
+    ],
+    [],
+  );
   const old = call.update ? await openOld(call, { bucket, prefix }) : null;
   const store = await openStore(call.s3);
   store.onRetry = (what) => context.log.warn(what);

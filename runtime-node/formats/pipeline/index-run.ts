@@ -10,6 +10,7 @@ import { FormatFinder, formatByName } from './detect.js';
 import { type IndexedRows, type IndexJob, openWork } from './index-job.js';
 import { withoutDone, withoutUnchanged } from './kept-pieces.js';
 import { NoteBook } from './notes.js';
+import { ofOneVersion } from './one-version.js';
 import { outcome, sizeNotes, withOldColumns } from './outcome.js';
 import { namedPieces } from './pieces.js';
 import { readSizes, refuseImageSize } from './sized-objects.js';
@@ -114,7 +115,7 @@ async function readRows(
     if (sorter.rows === 0) throw noSamples(job, name, units.length);
     const opened = work;
     return {
-      ...outcome(job, sorter, check, name, (rows) => rows),
+      ...outcome(job, sorter, check, name, ofOneVersion),
       optional: sorter.optional,
       notes: [...plan.notes, ...notes.lines(), ...sizeNotes(job, name)],
       plannedFrom: [...new Set(units.flatMap(({ plannedFrom }) => plannedFrom ?? []))],

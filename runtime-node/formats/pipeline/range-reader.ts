@@ -196,7 +196,8 @@ export class EngineRangeReader implements RangeReader {
     return new StoreError(
       name,
       `reading ${JSON.stringify(key)} failed${times}: ${failure?.message ?? name.replaceAll('_', ' ')}`,
-      MENDS[name] ??
+      failure?.mend ??
+        MENDS[name] ??
         'run again: what was indexed is kept; if it stays, look at the store’s own log for this request',
       { key, bucket: this.bucket, attempts: attempt, status, s3Code, requestId, bodyStart, cause },
     );

@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import { AbortedError } from '../../errors.js';
 import { RowEncoder } from '../../manifest/row-record.js';
 import type { RowSorter } from '../../manifest/row-sorter.js';
@@ -25,6 +26,8 @@ export interface UnitRun {
 export async function runUnits(pieces: Iterable<Piece>, run: UnitRun): Promise<void> {
   const failed = new AbortController();
   const signal = run.signal === undefined ? failed.signal : AbortSignal.any([run.signal, failed.signal]);
+  // Each read listens while it lasts, so there are as many as --concurrency and the format ask for.
+  setMaxListeners(0, signal);
   let failure: { error: unknown } | null = null;
   const source = pieces[Symbol.iterator]();
   const worker = async (): Promise<void> => {

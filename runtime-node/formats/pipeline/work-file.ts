@@ -5,13 +5,14 @@ import {
   ftruncateSync,
   openSync,
   readSync,
-  unlinkSync,
+  rmSync,
   writeSync,
 } from 'node:fs';
 import { crc32 } from 'node:zlib';
 import { Os2gError } from '../../errors.js';
 import { fileProblem } from '../../file-problem.js';
 import { areRecords } from '../../manifest/row-record.js';
+import { beginningOf } from '../../output-files.js';
 import type { NoteEntry } from './notes.js';
 
 /** What a run is about: the pieces of another one are of no use to it. */
@@ -33,6 +34,14 @@ export interface DonePiece {
 const SCHEMA = 'os2g.index-work/2';
 /** Length and CRC-32 of what follows. */
 const FRAME_BYTES = 8;
+/** How the first frame of any version goes on. */
+const BEGINNING = '{"schema":"os2g.index-work/';
+
+/** Whether a file is a work file, perhaps one whose first frame a full disk cut off. */
+export function looksLikeWorkFile(path: string): boolean {
+  const found = beginningOf(path, FRAME_BYTES + BEGINNING.length).toString('latin1', FRAME_BYTES);
+  return BEGINNING.startsWith(found);
+}
 
 /**
  * The pieces of an index run that are done, in a file beside the manifest, for a run that goes on after this one was ended. Frames of
@@ -76,10 +85,10 @@ export class WorkFile {
     this.append([Buffer.from(`${JSON.stringify({ id, notes })}\n`), ...records]);
   }
 
-  /** The work is done, or what there is of it is kept for another run. */
+  /** The work is done, or what there is of it is kept for another run. Another run to the same output may have removed the file. */
   close(isDone: boolean): void {
     closeSync(this.fd);
-    if (isDone || this.isEmpty) this.guard(() => unlinkSync(this.path));
+    if (isDone || this.isEmpty) this.guard(() => rmSync(this.path, { force: true }));
   }
 
   /** The frame at `end`, which moves behind it; null where none is whole. */
