@@ -1,7 +1,12 @@
 // Compares two settings of the policy on one scenario, on several seeds: node simulate.mjs scenario.json
 import { CorePool, loadScenario, simulateNow } from 'os2g/simulator';
 
-const loaded = loadScenario(process.argv[2]); // or an object
+const [file] = process.argv.slice(2);
+if (file === undefined) {
+  console.error('name a scenario: node simulate.mjs docs/examples/scenarios/own-machine.json');
+  process.exit(2);
+}
+const loaded = loadScenario(file); // or an object
 const cores = await CorePool.load(); // once; then nothing is awaited, however many runs follow
 await cores.ensure(loaded.scenario.nodes);
 
