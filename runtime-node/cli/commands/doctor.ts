@@ -12,7 +12,7 @@ export const doctorCommand = command({
     {
       form: '[source]',
       meaning:
-        's3://bucket/prefix that is to be read: every step of the way is tried, and at most 64 MiB are read',
+        's3://bucket/prefix that is to be read: every step of the way is tried; the two throughput steps read at most 64 MiB together, each for at most 2 s and 256 requests',
     },
   ],
   options: S3_OPTIONS,

@@ -7,10 +7,16 @@ import { settingsDocument, settingsText } from '../settings-table.js';
 export const feedCommand = command({
   name: 'feed',
   summary: 'read epochs of a data set in training order into landing memory',
-  args: [{ form: '[source]', meaning: 's3://bucket/prefix: indexed in memory as `os2g index` does' }],
+  args: [
+    {
+      form: '[source]',
+      meaning: 's3://bucket/prefix: indexed in memory as `os2g index` does; --format says what a sample is',
+    },
+  ],
   options: { ...FEED_OPTIONS, ...S3_OPTIONS },
   examples: [
     'os2g feed s3://bucket/train --batch-samples 256 --epochs 2 --seed 7',
+    'os2g feed s3://bucket/shards/ --format tar --batch-samples 256',
     'os2g feed --manifest train.arrow --batch-samples 256 --step-time 100ms --cursor-out run.cursor',
     'os2g feed --manifest train.arrow --epochs 2 --cursor-out run.cursor --resume run.cursor',
   ],

@@ -58,7 +58,7 @@ export const S3_OPTIONS = {
 };
 
 const SAMPLE_IS =
-  'what a sample is: an object, members of one name in a tar shard (WebDataset), a row, a tensor; auto: found out from the keys, and said';
+  'what a sample is: objects: one object; tar: members of one name (WebDataset); mds: one row of a shard; parquet: one row of a list, a range of another object; npy: one tensor; auto: found out from the keys, and said';
 
 export const INDEX_OPTIONS = {
   output: text('file', {
@@ -107,7 +107,8 @@ export const FEED_OPTIONS = {
   }),
   set: settings('change a setting of the policy; --help-settings prints all'),
   memory: bytes(rangeOf('memory'), DEFAULT_MEMORY_BYTES, {
-    meaning: 'budget of landing and staging memory together',
+    meaning:
+      'budget of landing and staging memory together; a batch must fit into what staging.share (1/16 with the policy os2g) leaves of it',
   }),
   landing: choice(['auto', 'memory', 'shm', 'cuda', 'ucx'], 'auto', {
     meaning:
