@@ -24,6 +24,8 @@ export interface Output {
   readonly path: string;
   /** What it will hold, with its article: `a cursor`. */
   readonly kind: string;
+  /** What to do where it cannot be; left out: name another file. */
+  readonly mend?: string;
   /** Whether a file that is there already may be replaced: it is empty, or of this kind. */
   isOurs(path: string, sizeBytes: number): boolean;
 }
@@ -94,10 +96,9 @@ export function beginningOf(path: string, bytes: number): Buffer {
 }
 
 function checkPlace(output: Output): void {
-  const { path, kind } = output;
+  const { path, kind, mend = `name a file for ${kind}, in a folder that is there` } = output;
   const problem = placeProblem(output);
-  if (problem !== null)
-    throw refused(output, `${path} ${problem}`, `name a file for ${kind}, in a folder that is there`);
+  if (problem !== null) throw refused(output, `${path} ${problem}`, mend);
 }
 
 function placeProblem({ path, kind, isOurs }: Output): string | null {

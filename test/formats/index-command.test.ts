@@ -253,6 +253,7 @@ for (const [situation, make] of NO_WORK_FILES) {
     const { code, stdout } = await os2g(['index', SOURCE, '-o', output, '--json'], env);
     const { error } = JSON.parse(stdout) as { error: Record<string, unknown> };
     assert.equal([code, error.code, error.option, error.file], [2, 'bad_output', 'output', `${output}.work`]);
+    assert.match(String(error.mend), /^move it away/);
     if (before !== null) assert.ok(readFileSync(`${output}.work`).equals(before));
     assert.not(existsSync(output));
   });

@@ -11,7 +11,7 @@ import { FORMATS } from '../../formats/registry.js';
 import { readManifest } from '../../manifest/arrow-file.js';
 import { noteLines } from '../../manifest/listing-notes.js';
 import { writeRows } from '../../manifest/write-rows.js';
-import { checkOutputs } from '../../output-files.js';
+import { checkOutputs, type Output } from '../../output-files.js';
 import { parseS3Url, type S3Options } from '../../s3/location.js';
 import { openStore, type S3Store } from '../../s3/store.js';
 import type { CommandContext, CommandResult } from '../command.js';
@@ -38,13 +38,7 @@ export async function runIndex(call: IndexCall, context: CommandContext): Promis
   if (call.imageSize && call.format !== 'auto') refuseImageSize(call.format);
   const { bucket, prefix } = parseS3Url(call.source);
   // Before an hour of reading, not after it.
-  checkOutputs(
-    [
-      { option: 'output', path: call.output, kind: 'a manifest', isOurs: () => true },
-      { option: 'output', path: workFileOf(call.output), kind: 'a work file', isOurs: looksLikeWorkFile },
-    ],
-    [],
-  );
+  checkOutputs([manifestFile(call.output), workFile(call.output)], []);
   const old = call.update ? await openOld(call, { bucket, prefix }) : null;
   const store = await openStore(call.s3);
   store.onRetry = (what) => context.log.warn(what);
@@ -54,6 +48,16 @@ export async function runIndex(call: IndexCall, context: CommandContext): Promis
     await store.close();
   }
 }
+
+const manifestFile = (path: string): Output => ({
+  ...{ option: 'output', path, kind: 'a manifest' },
+  isOurs: () => true,
+});
+
+const workFile = (output: string): Output => ({
+  ...{ option: 'output', path: workFileOf(output), kind: 'a work file', isOurs: looksLikeWorkFile },
+  mend: 'move it away, or name another output: what is indexed is kept beside it until the manifest is whole',
+});
 
 async function openOld(call: IndexCall, of: { bucket: string; prefix: string }): Promise<OldManifest> {
   const old = new OldManifest(await readManifest(call.output), call.output, of);
