@@ -8,6 +8,7 @@ import type { TransferFailure } from '../landing/transfer-failure.js';
 import type { Manifest } from '../manifest/manifest.js';
 import { tellBytes } from '../policy/units.js';
 import { option, setting, type Text, words } from '../wording.js';
+import { type BatchRoom, budgetOption } from './batch-room.js';
 import type { RingSink } from './ring-sink.js';
 import type { SkippedSample } from './tally.js';
 
@@ -83,6 +84,7 @@ export interface RunFacts {
   readonly manifest: Manifest;
   readonly bucket: string | null;
   readonly maxSkips: number;
+  readonly room: BatchRoom;
 }
 
 /** The error that ends a feed, from what the core and the engine know. */
@@ -91,8 +93,8 @@ export function giveUpError(why: GiveUp, facts: RunFacts): Os2gError {
   if (why.code === layout.ERROR_BATCH_TOO_LARGE) {
     return new Os2gError(
       'batch_too_large',
-      `a batch of ${tellBytes(why.neededBytes)} does not fit into ${tellBytes(why.limitBytes)} of landing memory`,
-      words`raise ${option('memoryBytes')}, or lower ${option('batchSamples')}`,
+      `a batch of ${tellBytes(why.neededBytes)} does not fit into ${tellBytes(why.limitBytes)} of landing memory, which is ${facts.room.shareText}`,
+      words`raise ${budgetOption(facts.room.budgetFor(why.neededBytes))} or more, or lower ${option('batchSamples')}`,
       { option: 'memoryBytes', row: why.row },
     );
   }

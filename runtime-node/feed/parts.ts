@@ -7,6 +7,7 @@ import type { LandingBackend } from '../landing/landing.js';
 import type { Manifest } from '../manifest/manifest.js';
 import type { Policy } from '../policy/resolve.js';
 import type { AuditFile } from './audit.js';
+import type { BatchRoom } from './batch-room.js';
 import type { Cursor, CursorBase } from './cursor.js';
 import type { CursorFile } from './cursor-file.js';
 import type { FeedLogger, Verify } from './options.js';
@@ -32,6 +33,7 @@ export interface FeedParts {
   /** Of this rank. */
   readonly batchSamples: number;
   readonly memoryBytes: number;
+  readonly room: BatchRoom;
   readonly maxSkips: number;
   readonly verify: Verify;
   readonly outage: OutageWatch | null;
