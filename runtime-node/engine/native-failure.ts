@@ -1,6 +1,7 @@
 import type { NativeEngineHandle, NativeFailure } from '../native/module.js';
 import type { S3Credentials } from '../s3/access.js';
 import { type Hide, hiderOf } from '../s3/secrets.js';
+import { nativeTlsMend } from '../s3/tls-failure.js';
 import { answerSentence } from './answer-sentence.js';
 import type { FetchFailure } from './engine.js';
 import { printableStart } from './error-document.js';
@@ -88,6 +89,7 @@ export class NativeFailures {
       bodyStart: bodyStart === null ? undefined : printableStart(hide(bodyStart)),
       expectedEtag: failure.expectedEtag ?? undefined,
       actualEtag: hidden(failure.actualEtag),
+      mend: failureName(failure.class) === 'tls' ? nativeTlsMend(what) : undefined,
     };
   }
 

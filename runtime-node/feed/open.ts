@@ -113,6 +113,7 @@ async function start(
     landingChoice: checked.landing,
     manifest,
     bucket,
+    endpoint,
     policy,
     clock,
     timers: options.internal?.timers ?? eventLoopTimers,

@@ -24,6 +24,8 @@ export interface FeedParts {
   readonly landingChoice: LandingChoice;
   readonly manifest: Manifest;
   readonly bucket: string | null;
+  /** URL of the store's host; null: no store is read. */
+  readonly endpoint: string | null;
   readonly policy: Policy;
   readonly clock: Clock;
   readonly timers: Timers;
