@@ -105,6 +105,10 @@ test('skip: the bytes of a hole are refused', async () => {
     () => batch?.bytes(2),
     (error: { code: string }) => error.code === 'sample_skipped',
   );
+  assert.throws(
+    () => batch?.field(2, 'jpg'),
+    (error: { code: string }) => error.code === 'sample_skipped',
+  );
   assert.is(batch?.bytes(1).length, 2);
   await feed.close();
 });
