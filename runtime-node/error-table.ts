@@ -99,6 +99,10 @@ export const CONFIG_CODES: Readonly<Record<string, ErrorMeaning>> = {
   ),
   not_in_this_version: meaning('something that this version does not do', 'see the message'),
   memory_too_large: meaning('a budget above what a process can have', 'lower `--memory`'),
+  batches_too_large: meaning(
+    'no batch of the data set fits into the budget',
+    'raise `--memory`, or lower `--batch-samples`',
+  ),
   sample_too_large: meaning('a sample that does not fit into the budget', 'raise `--memory`'),
   not_external: meaning(
     '`feed.request` where the order is not external',

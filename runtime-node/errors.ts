@@ -1,3 +1,4 @@
+import type { Cursor } from './feed/cursor.js';
 import { commandName, type Teller, type Text, tell } from './wording.js';
 
 /**
@@ -25,6 +26,8 @@ export interface ErrorContext {
   bodyStart?: string;
   /** Row of the manifest. */
   row?: number;
+  /** Of a feed that failed: where it goes on. */
+  cursor?: Cursor;
   cause?: unknown;
 }
 

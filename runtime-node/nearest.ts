@@ -1,4 +1,5 @@
 import { distance } from './policy/resolve.js';
+import { usualName } from './usual-names.js';
 
 /** The words that a mistyped one may have meant, nearest first; at most three. */
 export function nearest(word: string, words: readonly string[]): string[] {
@@ -11,8 +12,10 @@ export function nearest(word: string, words: readonly string[]): string[] {
     .map(({ candidate }) => candidate);
 }
 
-/** `did you mean a or b?`, or the given words where nothing is near. */
+/** `did you mean a or b?`: what the field calls so, or what is near; or the given words where nothing is. */
 export function didYouMean(word: string, words: readonly string[], otherwise: string): string {
+  const usual = usualName(word, words);
+  if (usual !== undefined) return usual;
   const near = nearest(word, words);
   return near.length > 0 ? `did you mean ${near.join(' or ')}?` : otherwise;
 }

@@ -21,8 +21,8 @@ export function errorsMarkdown(): string {
 Every error says what happened and where, and what to do: \`error: …\`, \`to mend it: …\` on standard error; with \`--json\` also
 \`{"schema":"os2g.error/1","error":{"code","message","mend","key","bucket","row","option","file","attempts","status","s3Code","requestId",
 "bodyStart"}}\` (what applies) on standard output: key and row of the sample, attempts made, HTTP status, the store's own code and request id, and the first bytes of a
-body that was not what was asked for. In code it is an \`Os2gError\` with the same fields. \`--debug\` adds the stack trace. A feed that a signal ends has
-\`error.cursor\` too, and its result so far as \`result\`. The codes are stable. Secret keys, session tokens and the passwords of proxies are in none of it.
+body that was not what was asked for. In code it is an \`Os2gError\` with the same fields. \`--debug\` adds the stack trace. A feed that fails or
+is ended by a signal has \`error.cursor\` too, where it goes on; one that a signal ended also its result so far as \`result\`. The codes are stable. Secret keys, session tokens and the passwords of proxies are in none of it.
 
 \`os2g doctor s3://bucket/prefix\` tries each step of the way to a store and names the first that fails.
 

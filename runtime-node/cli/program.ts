@@ -2,6 +2,7 @@ import { Command, CommanderError, Option } from 'commander';
 import { ConfigError } from '../errors.js';
 import { didYouMean } from '../nearest.js';
 import { packageVersion } from '../package-root.js';
+import { usualName } from '../usual-names.js';
 import type { CommandSpec } from './command.js';
 import type { RawFlags } from './options/resolve.js';
 import { type OptionSpec, type OptionTable, optionName, variableName } from './options/spec.js';
@@ -143,7 +144,11 @@ function badCall(
   }
   const [message = '', hint] = error.message.replace(/^error: /, '').split('\n');
   const name = argv.find((word) => names.includes(word));
-  const suggestion = hint?.replace(/^\(|\)$/g, '').replace(/^Did/, 'did');
+  const usual = usualOption(
+    message,
+    commands.find((spec) => spec.name === name),
+  );
+  const suggestion = usual ?? hint?.replace(/^\(|\)$/g, '').replace(/^Did/, 'did');
   const option = /'(?:-\w, )?--([a-z-]+)/.exec(message)?.[1];
   return new ConfigError(
     'bad_call',
@@ -152,5 +157,15 @@ function badCall(
     {
       ...(option ? { option } : {}),
     },
+  );
+}
+
+/** What an unknown option of the field's tools is called here. */
+function usualOption(message: string, spec: CommandSpec | undefined): string | undefined {
+  const word = /unknown option '--([A-Za-z_-]+)/.exec(message)?.[1];
+  if (word === undefined || spec === undefined) return undefined;
+  return usualName(
+    word,
+    Object.keys(spec.options).map((field) => `--${optionName(field)}`),
   );
 }

@@ -1,6 +1,7 @@
 import type { NativeEngineHandle, NativeFailure } from '../native/module.js';
 import type { S3Credentials } from '../s3/access.js';
 import { type Hide, hiderOf } from '../s3/secrets.js';
+import { nativeTlsMend } from '../s3/tls-failure.js';
 import { answerMend, answerSentence } from './answer-sentence.js';
 import type { FetchFailure } from './engine.js';
 import { printableStart } from './error-document.js';
@@ -80,7 +81,7 @@ export class NativeFailures {
     return {
       class: failure.class as FailureClass,
       message: `${place}: ${what}`,
-      mend: answerMend(failure.s3Code),
+      mend: failureName(failure.class) === 'tls' ? nativeTlsMend(what) : answerMend(failure.s3Code),
       key,
       status: failure.status || undefined,
       s3Code: hidden(failure.s3Code),

@@ -101,16 +101,18 @@ export class Batch {
 
   /** The sample's bytes where they landed. @throws Os2gError `sample_skipped` for a hole; `transfer` from a GPU. */
   bytes(i: number): Uint8Array {
-    const delivery = this.#sample(i);
-    if (delivery.isSkipped(i)) {
-      throw new Os2gError(
-        'sample_skipped',
-        `sample ${i} of batch ${this.index} (epoch ${this.epoch}) was skipped: it has no bytes`,
-        'ask skipped(i) before bytes(i)',
-        { row: this.row(i), key: this.key(i) },
-      );
-    }
-    return delivery.bytes(this.#landing, i);
+    return this.#present(i).bytes(this.#landing, i);
+  }
+
+  /**
+   * The bytes of one field of the sample (a tar member, a column) by its name in `fields(i)`, the first of that name: a view of where they
+   * landed, from a GPU a copy of these bytes alone. Null where the sample has no such field. @throws as `bytes(i)`
+   */
+  field(i: number, name: string): Uint8Array | null {
+    const delivery = this.#present(i);
+    const field = this.fields(i)?.find((one) => one.name === name);
+    if (field === undefined) return null;
+    return this.#landing.bytes(delivery.consumer, delivery.targets[i]! + field.offset, field.length);
   }
 
   /** True for a repeated sample that fills the last batch up (`tail: 'pad'`). */
@@ -139,6 +141,18 @@ export class Batch {
       );
     }
     return this.#delivery;
+  }
+
+  /** The delivery of a sample that has bytes. */
+  #present(i: number): Delivery {
+    const delivery = this.#sample(i);
+    if (!delivery.isSkipped(i)) return delivery;
+    throw new Os2gError(
+      'sample_skipped',
+      `sample ${i} of batch ${this.index} (epoch ${this.epoch}) was skipped: it has no bytes`,
+      'ask skipped(i) before bytes(i) and field(i)',
+      { row: this.row(i), key: this.key(i) },
+    );
   }
 
   #sample(i: number): Delivery {

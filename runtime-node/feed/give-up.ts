@@ -7,7 +7,9 @@ import type { LandingBackend } from '../landing/landing.js';
 import type { TransferFailure } from '../landing/transfer-failure.js';
 import type { Manifest } from '../manifest/manifest.js';
 import { tellBytes } from '../policy/units.js';
+import { CA_MEND, CLOSED_MEND, NOT_HTTP_MEND } from '../s3/tls-failure.js';
 import { option, setting, type Text, words } from '../wording.js';
+import { type BatchRoom, budgetOption } from './batch-room.js';
 import type { RingSink } from './ring-sink.js';
 import type { SkippedSample } from './tally.js';
 
@@ -21,6 +23,8 @@ export interface GiveUp {
   failure: FetchFailure | undefined;
   /** Where it was fetched and could not be moved into landing memory. */
   transfer: TransferFailure | undefined;
+  /** Whether the store ever answered a request of this feed. */
+  hasAnswer: boolean;
   /** ERROR_BATCH_TOO_LARGE: bytes needed, and bytes that there are. */
   neededBytes: number;
   limitBytes: number;
@@ -47,6 +51,7 @@ export function giveUpOf({ core, engine, landing }: GiveUpSources, word: number,
     attempts: isTransfer ? sink.moves(id) : sink.attempts(id),
     failure: id === layout.NO_REQUEST || isTransfer ? undefined : engine.failure(id),
     transfer: isTransfer ? landing.failure(id) : undefined,
+    hasAnswer: sink.hasAnswer,
     neededBytes: fails ? f64[half + layout.FAIL_D_NEEDED]! : 0,
     limitBytes: fails ? f64[half + layout.FAIL_D_LIMIT]! : 0,
   };
@@ -68,7 +73,7 @@ const MENDS: Partial<Record<ReturnType<typeof failureName>, Text>> = {
   changed: 'index the data set again: it is not what the manifest says',
   moved: words`set ${option('s3.region')} (or AWS_REGION) to the region that the store names`,
   archived: 'restore the object, or leave it out of the manifest',
-  tls: 'give the store’s CA with AWS_CA_BUNDLE',
+  tls: CA_MEND,
   server: 'try again later; the fault is on the side of the store, whose own log has the request',
   reset: 'look at the network and at what stands between here and the store; run again from the cursor',
   stale: 'look at the network and at what stands between here and the store; run again from the cursor',
@@ -84,7 +89,10 @@ const MENDS: Partial<Record<ReturnType<typeof failureName>, Text>> = {
 export interface RunFacts {
   readonly manifest: Manifest;
   readonly bucket: string | null;
+  /** URL of the store's host; null: no store is read. */
+  readonly endpoint: string | null;
   readonly maxSkips: number;
+  readonly room: BatchRoom;
 }
 
 /** The error that ends a feed, from what the core and the engine know. */
@@ -93,8 +101,8 @@ export function giveUpError(why: GiveUp, facts: RunFacts): Os2gError {
   if (why.code === layout.ERROR_BATCH_TOO_LARGE) {
     return new Os2gError(
       'batch_too_large',
-      `a batch of ${tellBytes(why.neededBytes)} does not fit into ${tellBytes(why.limitBytes)} of landing memory`,
-      words`raise ${option('memoryBytes')}, or lower ${option('batchSamples')}`,
+      `a batch of ${tellBytes(why.neededBytes)} does not fit into ${tellBytes(why.limitBytes)} of landing memory, which is ${facts.room.shareText}`,
+      words`raise ${budgetOption(facts.room.budgetFor(why.neededBytes))} or more, or lower ${option('batchSamples')}`,
       { option: 'memoryBytes', row: why.row },
     );
   }
@@ -168,7 +176,7 @@ function mendOf(name: ReturnType<typeof failureName>, code: number): Text | unde
   return skips && name === 'not_found' ? `index the data set again; ${BUCKET_CHECK}` : MENDS[name];
 }
 
-function readError(why: GiveUp, { manifest, bucket }: RunFacts): StoreError {
+function readError(why: GiveUp, { manifest, bucket, endpoint }: RunFacts): StoreError {
   const { failure, row, attempts } = why;
   const name = failureName(why.failureClass);
   const key = failure?.key ?? manifest.key(row);
@@ -184,7 +192,17 @@ function readError(why: GiveUp, { manifest, bucket }: RunFacts): StoreError {
   return new StoreError(
     name,
     `reading ${JSON.stringify(key)} failed${triesOf(attempts)}: ${what}`,
-    failure?.mend ?? mendOf(name, why.code) ?? 'look at the store’s own log for this request',
+    failure?.mend ??
+      wrongPortMend(why, endpoint) ??
+      mendOf(name, why.code) ??
+      'look at the store’s own log for this request',
     context,
   );
+}
+
+/** A store of plain http that never answered in HTTP may be one of https. */
+function wrongPortMend({ failureClass, hasAnswer }: GiveUp, endpoint: string | null): Text | undefined {
+  if (hasAnswer || !endpoint?.startsWith('http:')) return undefined;
+  if (failureClass === layout.CLASS_PROTOCOL) return NOT_HTTP_MEND;
+  return failureClass === layout.CLASS_RESET ? CLOSED_MEND : undefined;
 }

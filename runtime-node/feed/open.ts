@@ -4,6 +4,7 @@ import type { GetEngine, Limits } from '../engine/engine.js';
 import { createNativeEngine } from '../engine/native.js';
 import { createPortableEngine } from '../engine/portable.js';
 import { AbortedError, ConfigError } from '../errors.js';
+import { isStaged } from '../landing/choose.js';
 import { createCudaLanding } from '../landing/cuda.js';
 import type { LandingBackend, LandingSizes } from '../landing/landing.js';
 import { createMemoryLanding } from '../landing/memory.js';
@@ -17,6 +18,7 @@ import { tellBytes } from '../policy/units.js';
 import { openStore, type S3Store } from '../s3/store.js';
 import { option, words } from '../wording.js';
 import { AuditFile } from './audit.js';
+import { BatchRoom, checkBatchSizes } from './batch-room.js';
 import { type Cursor, type CursorBase, checkCursor, cursorAt, skipsLeft } from './cursor.js';
 import { CursorFile } from './cursor-file.js';
 import { type Dataset, openDataset } from './dataset.js';
@@ -81,6 +83,9 @@ async function start(
   const core = await Core.load(options.internal?.core);
   core.init(config);
   checkLongest(manifest, core, memoryBytes);
+  const { rank = 0, worldSize = 1, logger, cursorOut } = options;
+  const room = new BatchRoom(core, policy, memoryBytes, isStaged(options.landing));
+  checkBatchSizes({ manifest, base, first, rank, worldSize, policy, room, log: logger });
   const landing = createLanding(checked, {
     consumers: 1,
     landingBytes: core.landingBytes,
@@ -99,7 +104,6 @@ async function start(
     { engine: engine.name, ...checked.landing },
     `batches land in ${checked.landing.reason}`,
   );
-  const { cursorOut, logger } = options;
   if (logger) tellStart({ options, base, first, isResumed: resumed !== null, log: logger });
   if (cursorOut !== undefined) keepProgress(cursorOut, resumed, logger);
   const parts: FeedParts = {
@@ -110,6 +114,7 @@ async function start(
     landingChoice: checked.landing,
     manifest,
     bucket,
+    endpoint,
     policy,
     clock,
     timers: options.internal?.timers ?? eventLoopTimers,
@@ -117,6 +122,7 @@ async function start(
     start: first,
     batchSamples: options.batchSamples as number,
     memoryBytes,
+    room,
     maxSkips: maxSkipsOf(options),
     verify: checked.verify,
     outage: logger ? new OutageWatch(endpoint ?? 'the store', logger) : null,

@@ -7,6 +7,7 @@ import type { LandingBackend } from '../landing/landing.js';
 import type { Manifest } from '../manifest/manifest.js';
 import type { Policy } from '../policy/resolve.js';
 import type { AuditFile } from './audit.js';
+import type { BatchRoom } from './batch-room.js';
 import type { Cursor, CursorBase } from './cursor.js';
 import type { CursorFile } from './cursor-file.js';
 import type { FeedLogger, Verify } from './options.js';
@@ -23,6 +24,8 @@ export interface FeedParts {
   readonly landingChoice: LandingChoice;
   readonly manifest: Manifest;
   readonly bucket: string | null;
+  /** URL of the store's host; null: no store is read. */
+  readonly endpoint: string | null;
   readonly policy: Policy;
   readonly clock: Clock;
   readonly timers: Timers;
@@ -32,6 +35,7 @@ export interface FeedParts {
   /** Of this rank. */
   readonly batchSamples: number;
   readonly memoryBytes: number;
+  readonly room: BatchRoom;
   readonly maxSkips: number;
   readonly verify: Verify;
   readonly outage: OutageWatch | null;

@@ -11,6 +11,7 @@ export class RingSink implements CompletionSink, PlaceSink {
   readonly #events: EventRing;
   readonly #clock: Clock;
   readonly #outage: OutageWatch | null;
+  #hasAnswer = false;
   readonly #attempts = new Map<number, number>();
   /** Moves that failed, of requests whose last one did. */
   readonly #moves = new Map<number, number>();
@@ -22,6 +23,7 @@ export class RingSink implements CompletionSink, PlaceSink {
   }
 
   firstByte(id: number, attempt: number, timeNs: number): void {
+    this.#hasAnswer = true;
     this.#outage?.answered(timeNs);
     this.#events.firstByte(timeNs, id, attempt);
   }
@@ -55,6 +57,11 @@ export class RingSink implements CompletionSink, PlaceSink {
   placeFailed(id: number, attempt: number): void {
     this.#moves.set(id, (this.#moves.get(id) ?? 0) + 1);
     this.#events.placeFailed(this.#clock.nowNs(), id, attempt, layout.CLASS_TRANSFER);
+  }
+
+  /** Whether the store ever answered a request. */
+  get hasAnswer(): boolean {
+    return this.#hasAnswer;
   }
 
   /** Attempts that a request made before it was given up. */

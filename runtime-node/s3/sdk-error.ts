@@ -5,7 +5,7 @@ import { clockOff } from './clock-off.js';
 import { isTlsCode } from './error-codes.js';
 import { isSuccess, PROXY_FAILED, PROXY_REFUSED, readSdkFailure, type SdkFailure } from './sdk-failure.js';
 import { type Hide, hideInError } from './secrets.js';
-import { NOT_HTTP_MEND, tlsFailure } from './tls-failure.js';
+import { CLOSED_MEND, NOT_HTTP_MEND, tlsFailure } from './tls-failure.js';
 
 /** What was being done; for messages. */
 export interface CallContext {
@@ -185,6 +185,9 @@ function explainSilence(systemCode: string | null, message: string, call: CallCo
   }
   if (systemCode === 'ETIMEDOUT') {
     return { code: 'timeout', what, mend: words`check ${option('s3.endpoint')} and the network between` };
+  }
+  if ((systemCode === 'ECONNRESET' || systemCode === 'EPIPE') && call.endpoint.startsWith('http:')) {
+    return { code: 'connect', what, mend: CLOSED_MEND };
   }
   if (systemCode === PROXY_FAILED || systemCode === PROXY_REFUSED) {
     return {

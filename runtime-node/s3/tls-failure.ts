@@ -2,10 +2,14 @@ import { option, type Text, words } from '../wording.js';
 
 /** What to do where a port answers, and not in HTTP. */
 export const NOT_HTTP_MEND: Text = words`check host and port of ${option('s3.endpoint')}, and whether it is to begin with https:// instead of http://`;
+/** What to do where a port of plain http closed every connection without an answer. */
+export const CLOSED_MEND: Text = words`check host and port of ${option('s3.endpoint')}: a port that closes without an answer is often one of https; then begin it with https:// instead of http://`;
 
-const CA_MEND = words`if the store's certificate is signed by a private CA, give its bundle with ${option('s3.caBundle')} or AWS_CA_BUNDLE`;
+export const CA_MEND: Text = words`if the store's certificate is signed by a private CA, give its bundle with ${option('s3.caBundle')} or AWS_CA_BUNDLE`;
 const CLIENT_MEND = words`give a certificate of the CA that the store trusts with ${option('s3.clientCert')}, and its key with ${option('s3.clientKey')}`;
 const ENDPOINT_MEND = words`check host and port of ${option('s3.endpoint')}, and what stands between here and the store`;
+const SPEAKS_HTTP = 'this port speaks http, not https';
+const SPEAKS_HTTP_MEND = words`begin ${option('s3.endpoint')} with http://, or give the port of https`;
 
 /** Why TLS with a store failed, in one line, and the mend. */
 export interface TlsFailure {
@@ -32,10 +36,15 @@ export function tlsFailure(code: string, message: string): TlsFailure {
   }
   // The first bytes of a plain answer, taken for a TLS record.
   if (/wrong version number|packet length too long|http request/.test(reason)) {
-    return {
-      what: 'this port speaks http, not https',
-      mend: words`begin ${option('s3.endpoint')} with http://, or give the port of https`,
-    };
+    return { what: SPEAKS_HTTP, mend: SPEAKS_HTTP_MEND };
   }
   return { what: `${reason} (${code})`, mend: ENDPOINT_MEND };
+}
+
+/** What to do about a failure of TLS that the native engine tells in its own words. */
+export function nativeTlsMend(what: string): Text {
+  if (what.endsWith(SPEAKS_HTTP)) return SPEAKS_HTTP_MEND;
+  if (/certificate/.test(what)) return CA_MEND;
+  if (/alert: (?:CertificateRequired|HandshakeFailure)/.test(what)) return CLIENT_MEND;
+  return ENDPOINT_MEND;
 }

@@ -305,20 +305,23 @@ test('a store that names only one address of two reached: a warning, and all goe
   assert.is(of('listing')?.status, 'ok');
 });
 
-test('throughput: what is read is bounded in bytes and in time, and the figures are what was measured', async () => {
+test('throughput: what is read is bounded in bytes, requests and time, and the figures are what was measured', async () => {
   const rows: [
     latencyMs: number,
     bytes: number,
     limitMs: number,
+    objectBytes: number,
     outcome: [bytes: number, seconds: number, requests: number],
   ][] = [
     // The bytes end it; an object of 5 MiB is read in three pieces.
-    [10, 6 * 2 ** 20, 1000, [6 * 2 ** 20, 0.04, 4]],
+    [10, 6 * 2 ** 20, 1000, 5 * 2 ** 20, [6 * 2 ** 20, 0.04, 4]],
     // The time ends it: the fifth is cancelled.
-    [100, 2 ** 30, 450, [7 * 2 ** 20, 0.45, 5]],
-    [10, 1000, 1000, [1000, 0.01, 1]],
+    [100, 2 ** 30, 450, 5 * 2 ** 20, [7 * 2 ** 20, 0.45, 5]],
+    [10, 1000, 1000, 5 * 2 ** 20, [1000, 0.01, 1]],
+    // The requests end it.
+    [10, 2 ** 30, 1000, 200, [4000, 0.2, 20]],
   ];
-  for (const [latencyMs, bytes, limitMs, outcome] of rows) {
+  for (const [latencyMs, bytes, limitMs, objectBytes, outcome] of rows) {
     const time = new VirtualTime();
     const engine = new FakeEngine({
       time,
@@ -326,12 +329,16 @@ test('throughput: what is read is bounded in bytes and in time, and the figures 
       byteAt: () => 1,
       fate: () => ({ latencyNs: latencyMs * MS }),
     });
-    const bounds = { connections: 1, bytes, durationNs: limitMs * MS };
-    const measured = await time.run(measure(engine, [5 * 2 ** 20], bounds, time, time));
+    const bounds = { connections: 1, bytes, requests: 20, durationNs: limitMs * MS };
+    const measured = await time.run(measure(engine, [objectBytes], bounds, time, time));
     assert.equal([measured.bytes, measured.seconds, measured.requests], outcome);
     assert.is(engine.sockets, 0);
     assert.is(time.pending, 0);
-    const { figures } = throughputCheck(1, 'portable', measured);
+    const { figures, detail } = throughputCheck(1, 'portable', measured);
+    assert.is(
+      /a figure of requests \([\d,]+\/s\), not of bandwidth/.test(detail),
+      measured.bytes / measured.requests < 2 ** 18,
+    );
     assert.is(figures?.bytes_per_s, measured.bytes / measured.seconds);
     assert.is(measured.firstByteSeconds, latencyMs / 1000);
   }
@@ -346,7 +353,7 @@ test('throughput: several connections at once, in no more than so many; a failur
     byteAt: () => 1,
     fate: ({ row }) => (failing && row === 1 ? { latencyNs: MS, fails: 'reset' } : { latencyNs: 10 * MS }),
   });
-  const bounds = { connections: 4, bytes: 100_000, durationNs: 1e9 };
+  const bounds = { connections: 4, bytes: 100_000, requests: 1000, durationNs: 1e9 };
   const whole = await time.run(
     measure(
       engine,

@@ -118,8 +118,9 @@ test('a failure tells where the run stopped and how it goes on', async () => {
   });
   const cursor = data.file('failed.cursor');
   const flags = ['--batch-samples', '8', '--shuffle', 'none', '--cursor-out', cursor];
-  const { stderr } = await feed(flags, 1);
+  const { stderr, stdout } = await feed(flags, 1);
   rule.remove();
+  assert.equal(JSON.parse(stdout).error.cursor, JSON.parse(readFileSync(cursor, 'utf8')));
   assert.match(stderr, /stopped after epoch 0, batch \d+; go on with --resume .*failed\.cursor/);
   assert.is((await feed(['--cursor-out', cursor, '--resume', cursor])).code, 0);
 });

@@ -24,8 +24,8 @@ for (const section of readFileSync(join(packageRoot, 'docs/results.md'), 'utf8')
   );
 }
 
-/** Their fields are names of settings or of presets. */
-const MAPS = new Set(['policy.set', 'settings[].presets']);
+/** Their fields are names of settings or of presets, or are told elsewhere. */
+const MAPS = new Set(['policy.set', 'settings[].presets', 'error.cursor']);
 
 /** `a`, `b.c`, `d[].e`: every field that holds a value, and each list. */
 function fieldsOf(value: unknown, path = ''): string[] {
@@ -99,7 +99,7 @@ test('doctor, settings', async () => {
 test('an error: every field of its context', () => {
   const context: Required<Omit<ErrorContext, 'cause'>> = {
     ...{ key: 'k', bucket: 'b', option: 'o', file: 'f', attempts: 1, status: 404 },
-    ...{ s3Code: 'c', requestId: 'r', bodyStart: 's', row: 1 },
+    ...{ s3Code: 'c', requestId: 'r', bodyStart: 's', row: 1, cursor: stats.cursor },
   };
   const error = new Os2gError('code', 'message', 'mend', context);
   check({ schema: 'os2g.error/1', error: error.told('command') });

@@ -105,6 +105,10 @@ test('skip: the bytes of a hole are refused', async () => {
     () => batch?.bytes(2),
     (error: { code: string }) => error.code === 'sample_skipped',
   );
+  assert.throws(
+    () => batch?.field(2, 'jpg'),
+    (error: { code: string }) => error.code === 'sample_skipped',
+  );
   assert.is(batch?.bytes(1).length, 2);
   await feed.close();
 });
@@ -143,12 +147,15 @@ test('skip: without a limit there is one that can be used, and it counts over al
 });
 
 test('a batch that cannot fit is refused with both sizes', async () => {
-  const { feed, time } = await openFake(manifestOf([3000, 3000, 3000]), {
+  const { feed, time } = await openFake(manifestOf([3000, 3000, 3000, 1, 1, 1]), {
     batchSamples: 3,
     memoryBytes: 8192,
+    shuffle: 'none',
   });
   const error = await time.run(rejects(feed.next(), 'batch_too_large'));
-  assert.match(error.message, /KiB|B/);
+  assert.match(error.message, /a batch of 9024 B does not fit into 7680 B of landing memory/);
+  assert.match(error.message, /which is 0\.9375 of the memory budget of 8 KiB/);
+  assert.match(String(error.mend), /raise memoryBytes to 10240 or more, or lower batchSamples/);
   await feed.close();
 });
 

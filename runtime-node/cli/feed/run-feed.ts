@@ -1,4 +1,4 @@
-import { AbortedError, ConfigError } from '../../errors.js';
+import { AbortedError, ConfigError, Os2gError } from '../../errors.js';
 import type { Cursor } from '../../feed/cursor.js';
 import type { Feed } from '../../feed/feed.js';
 import type { FeedOptions } from '../../feed/options.js';
@@ -49,6 +49,7 @@ export async function runFeed(
   } catch (error) {
     if (!(error instanceof AbortedError)) {
       progress.stop();
+      if (error instanceof Os2gError) error.context.cursor = feed.cursor;
       if (options.cursorOut !== undefined) {
         const { what, mend } = stoppedText(start, feed.cursor, options.cursorOut);
         log.warn(`${what}; ${mend}`);

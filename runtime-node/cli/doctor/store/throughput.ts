@@ -2,16 +2,19 @@ import type { Clock } from '../../../clock.js';
 import type { CompletionSink, FetchFailure, GetEngine } from '../../../engine/engine.js';
 import { failureName } from '../../../engine/failure.js';
 import type { Timers } from '../../../feed/timers.js';
-import { counted, formatDecimalBytes, formatSeconds } from '../../output/numbers.js';
+import { counted, formatDecimalBytes, formatFigure, formatSeconds } from '../../output/numbers.js';
 import { type Check, fail, ok } from '../check.js';
 
 const PIECE_BYTES = 2 * 2 ** 20;
 const TURN = 256;
+/** Below it on average, the time of a request is its latency and not its bytes. */
+const SMALL_READ_BYTES = 256 * 2 ** 10;
 
 /** How much may be read, whichever comes first. */
 export interface Bounds {
   readonly connections: number;
   readonly bytes: number;
+  readonly requests: number;
   readonly durationNs: number;
 }
 
@@ -105,7 +108,7 @@ class Measurement implements CompletionSink {
   private next(slot: number): void {
     const size = this.sizes[this.row]!;
     const length = Math.min(PIECE_BYTES, size - this.offset, this.bounds.bytes - this.asked);
-    if (length <= 0) return;
+    if (length <= 0 || this.requests >= this.bounds.requests) return;
     this.requests++;
     this.running.set(slot, { attempt: this.requests, startNs: this.clock.nowNs() });
     this.asked += length;
@@ -155,7 +158,7 @@ export function throughputCheck(connections: number, engine: string, measured: M
   const rate = bytes / seconds;
   const detail =
     `${formatDecimalBytes(rate)}/s by the ${engine} engine (${formatDecimalBytes(bytes)} in ${formatSeconds(seconds)}, ` +
-    `${counted(requests, 'request')}, first byte after ${formatSeconds(firstByteSeconds)})`;
+    `${counted(requests, 'request')}, first byte after ${formatSeconds(firstByteSeconds)})${smallness(bytes, seconds, requests)}`;
   const figures = {
     connections,
     bytes,
@@ -165,4 +168,9 @@ export function throughputCheck(connections: number, engine: string, measured: M
     first_byte_s: firstByteSeconds,
   };
   return { ...ok(name, detail), figures };
+}
+
+function smallness(bytes: number, seconds: number, requests: number): string {
+  if (bytes / requests >= SMALL_READ_BYTES) return '';
+  return `; the objects are small: a figure of requests (${formatFigure(requests / seconds)}/s), not of bandwidth`;
 }
