@@ -7,6 +7,7 @@ import type { LandingBackend } from '../landing/landing.js';
 import type { TransferFailure } from '../landing/transfer-failure.js';
 import type { Manifest } from '../manifest/manifest.js';
 import { tellBytes } from '../policy/units.js';
+import { NOT_PUBLIC_MEND } from '../s3/sdk-error.js';
 import { CA_MEND, CLOSED_MEND, NOT_HTTP_MEND } from '../s3/tls-failure.js';
 import { option, setting, type Text, words } from '../wording.js';
 import { type BatchRoom, budgetOption } from './batch-room.js';
@@ -91,6 +92,8 @@ export interface RunFacts {
   readonly bucket: string | null;
   /** URL of the store's host; null: no store is read. */
   readonly endpoint: string | null;
+  /** Requests are not signed. */
+  readonly isAnonymous: boolean;
   readonly maxSkips: number;
   readonly room: BatchRoom;
 }
@@ -176,8 +179,9 @@ function mendOf(name: ReturnType<typeof failureName>, code: number): Text | unde
   return skips && name === 'not_found' ? `index the data set again; ${BUCKET_CHECK}` : MENDS[name];
 }
 
-function readError(why: GiveUp, { manifest, bucket, endpoint }: RunFacts): StoreError {
+function readError(why: GiveUp, facts: RunFacts): StoreError {
   const { failure, row, attempts } = why;
+  const { manifest, bucket } = facts;
   const name = failureName(why.failureClass);
   const key = failure?.key ?? manifest.key(row);
   const said = failure?.message ?? name.replaceAll('_', ' ');
@@ -193,15 +197,19 @@ function readError(why: GiveUp, { manifest, bucket, endpoint }: RunFacts): Store
     name,
     `reading ${JSON.stringify(key)} failed${triesOf(attempts)}: ${what}`,
     failure?.mend ??
-      wrongPortMend(why, endpoint) ??
+      mendOfAccess(why, facts) ??
       mendOf(name, why.code) ??
       'look at the store’s own log for this request',
     context,
   );
 }
 
-/** A store of plain http that never answered in HTTP may be one of https. */
-function wrongPortMend({ failureClass, hasAnswer }: GiveUp, endpoint: string | null): Text | undefined {
+/** What the way to the store asks for; one of plain http that never answered in HTTP may be one of https. */
+function mendOfAccess(
+  { failureClass, hasAnswer }: GiveUp,
+  { endpoint, isAnonymous }: RunFacts,
+): Text | undefined {
+  if (failureClass === layout.CLASS_FORBIDDEN && isAnonymous) return NOT_PUBLIC_MEND;
   if (hasAnswer || !endpoint?.startsWith('http:')) return undefined;
   if (failureClass === layout.CLASS_PROTOCOL) return NOT_HTTP_MEND;
   return failureClass === layout.CLASS_RESET ? CLOSED_MEND : undefined;

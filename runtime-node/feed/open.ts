@@ -93,7 +93,7 @@ async function start(
   });
   opened.add(() => landing.close());
   const clock = options.clock ?? monotonicClock();
-  const { engine, store, endpoint } = await openEngine(options, checked, dataset, clock, opened);
+  const { engine, store, endpoint, isAnonymous } = await openEngine(options, checked, dataset, clock, opened);
   opened.add(() => engine.close());
   if (options.signal?.aborted) throw new AbortedError(options.signal.reason);
   const trace = options.trace === undefined ? null : new TraceFile(options.trace, core, config);
@@ -115,6 +115,7 @@ async function start(
     manifest,
     bucket,
     endpoint,
+    isAnonymous,
     policy,
     clock,
     timers: options.internal?.timers ?? eventLoopTimers,
@@ -143,9 +144,10 @@ async function openEngine(
   { manifest, bucket, store: opened }: Dataset,
   clock: Clock,
   closers: Opened,
-): Promise<{ engine: GetEngine; store: S3Store | null; endpoint: string | null }> {
+): Promise<{ engine: GetEngine; store: S3Store | null; endpoint: string | null; isAnonymous: boolean }> {
   const { internal, logger } = options;
-  if (internal?.engine) return { engine: internal.engine(clock), store: opened, endpoint: null };
+  if (internal?.engine)
+    return { engine: internal.engine(clock), store: opened, endpoint: null, isAnonymous: false };
   const store = opened ?? (await openStore(options.s3 ?? {}));
   if (!opened) closers.add(() => store.close());
   const access = await store.bucketAccess(bucket as string);
@@ -165,7 +167,12 @@ async function openEngine(
     choice.name === 'native'
       ? createNativeEngine(choice.native, { ...settings, threads: policy.values.get('engine.threads')! })
       : createPortableEngine(settings);
-  return { engine, store, endpoint: `${access.protocol}//${access.host}` };
+  return {
+    engine,
+    store,
+    endpoint: `${access.protocol}//${access.host}`,
+    isAnonymous: access.credentials === null,
+  };
 }
 
 function createLanding({ landing }: CheckedOptions, sizes: LandingSizes): LandingBackend {

@@ -26,6 +26,8 @@ export interface FeedParts {
   readonly bucket: string | null;
   /** URL of the store's host; null: no store is read. */
   readonly endpoint: string | null;
+  /** Requests are not signed. */
+  readonly isAnonymous: boolean;
   readonly policy: Policy;
   readonly clock: Clock;
   readonly timers: Timers;

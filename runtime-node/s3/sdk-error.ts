@@ -149,12 +149,15 @@ const KNOWN: Record<string, [code: string, what: string, mend: Text]> = {
   InvalidToken: ['forbidden', 'the session token is not valid', 'check AWS_SESSION_TOKEN, or unset it'],
 };
 
+/** What to do where a bucket wants credentials and was asked without. */
+export const NOT_PUBLIC_MEND: Text = words`leave ${option('s3.anonymous')} out and give credentials: the bucket is not public`;
+
 function explainDenied(call: CallContext, said: string): Explanation {
   if (call.anonymous) {
     return {
       code: 'forbidden',
       what: `access is denied without credentials (${said})`,
-      mend: words`leave ${option('s3.anonymous')} out and give credentials: the bucket is not public`,
+      mend: NOT_PUBLIC_MEND,
     };
   }
   return {

@@ -33,7 +33,11 @@ for (const [signal, exitCode] of [
     const { schema, error, result } = JSON.parse(stdout);
     assert.equal([schema, error.code, result.schema], ['os2g.error/1', 'aborted', 'os2g.feed-result/1']);
     const done = consumed(cursor);
-    assert.is(error.message, `stopped after epoch 0, batch ${done - 1}`);
+    const inHand = result.batches - done;
+    assert.is(
+      error.message,
+      `stopped after epoch 0, batch ${done - 1}${inHand > 0 ? `; ${inHand} batch in hand, not consumed` : ''}`,
+    );
     assert.is(error.mend, `go on with --resume ${cursor}`);
     assert.equal(error.cursor, JSON.parse(readFileSync(cursor, 'utf8')));
     assert.equal(result.cursor, error.cursor);
@@ -63,7 +67,10 @@ test('a signal in the middle of a long step: the batch is not consumed', async (
   const { code, stdout, stderr } = await running.ended;
   assert.is(code, 130, stderr);
   assert.is(consumed(cursor), 0);
-  assert.match(stderr, /stopped before a batch was consumed \(the first would be epoch 0, batch 0\)/);
+  assert.match(
+    stderr,
+    /stopped before a batch was consumed \(the first would be epoch 0, batch 0\); 1 batch in hand, not consumed/,
+  );
   assert.match(stderr, /go on with --resume .*long\.cursor/);
   assert.match(stdout, /samples +64 in 1 batch/);
 });

@@ -122,6 +122,15 @@ test('a manifest file: the data set that a listing finds, and no listing', () =>
     }),
   ));
 
+test('a private bucket, asked without credentials: what to leave out', () =>
+  withStore(2, { anonymous: false }, async (store) => {
+    const manifest = manifestFromColumns({ keys: ['train/0', 'train/1'], lengths: [1, 7920] });
+    const feed = await openFeed(optionsFor(store, { manifest, bucket: BUCKET, batchSamples: 1 }));
+    const error = await rejects(feed.next(), 'forbidden');
+    assert.match(String(error.mend), /^leave s3\.anonymous out and give credentials/);
+    await feed.close();
+  }));
+
 test('503 above a rate: no failure, and few requests more than needed', () =>
   withStore(304, { requestRate: { requestsPerS: 150, burst: 4 } }, async (store) => {
     const run = { rank: 0, worldSize: 2, memoryBytes: 2 ** 22 };

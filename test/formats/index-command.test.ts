@@ -223,6 +223,8 @@ test('index --update: counts, and reads of what changed alone', async () => {
     gets.map(({ key }) => key),
     ['shards/6.tar'],
   );
+  const call = await os2g(['index', SOURCE, '-o', file('u.arrow'), '--update'], env);
+  assert.match(call.stderr, /samples are of the format tar: as the manifest says/);
   store.delete(BUCKET, 'shards/6.tar');
   const back = await index('u.arrow', '--update');
   assert.equal(back.update, { added: 0, removed: 1, changed: 0, unchanged: SHARDS });

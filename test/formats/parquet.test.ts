@@ -136,9 +136,12 @@ test('keys alone, objects outside of the prefix: one HEAD request for each objec
   assert.equal(bucket.stats.sort(), [...KEYS].sort());
 });
 
-test('an object that is not there: not_found, with its key', async () => {
+test('an object that is not there: not_found, with its key, and with the list and the row that name it', async () => {
   const bucket = list('columns', 'key_only.parquet');
-  assert.is((await refusal(indexAll(parquetFormat, bucket, 'lists/'))).code, 'not_found');
+  const { code, message, mend } = await refusal(indexAll(parquetFormat, bucket, 'lists/'));
+  assert.is(code, 'not_found');
+  assert.match(message, /^lists\/.*\.parquet, row 0, column key: .*there is no such object/);
+  assert.match(mend, /leave the row out of the list, or: check the key/);
 });
 
 test('no etag, objects outside of the prefix: no request, no ETag, and said', async () => {

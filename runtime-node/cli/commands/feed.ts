@@ -35,10 +35,10 @@ async function feed(
   const { runFeed } = await import('../feed/run-feed.js');
   const { resultText, stoppedText } = await import('../feed/report.js');
   const options = feedOptions(source, values, resumedCursor(values) !== null);
-  const { stats, start, stopped } = await runFeed(options, values, context);
+  const { stats, start, stopped, inHand } = await runFeed(options, values, context);
   const result = { document: stats, text: resultText(stats, values.cursorOut) };
   if (stopped === null) return result;
-  const { what, mend } = stoppedText(start, stats.cursor, values.cursorOut);
+  const { what, mend } = stoppedText(start, stats.cursor, values.cursorOut, inHand);
   const error = new AbortedError(stopped, what, mend);
   return { ...result, stopped: { error, fields: { cursor: stats.cursor } } };
 }

@@ -57,21 +57,23 @@ export function stallText(stalls: FeedStats['stall_s']): string {
   return causes.map((name) => `${name} ${formatSeconds(stalls[name])}`).join(', ');
 }
 
-/** Where a run stopped before its end, and how to go on from there. */
+/** Where a run stopped before its end, and how to go on from there. @param inHand batches that were handed out and not used up */
 export function stoppedText(
   start: Cursor,
   { epoch, batch, ...base }: Cursor,
   cursorFile: string | undefined,
+  inHand = 0,
 ): { what: string; mend: string } {
   const isMoved = epoch !== start.epoch || batch !== start.batch;
   const last = batch > 0 ? [epoch, batch - 1] : [epoch - 1, batchesPerEpoch(base) - 1];
+  const rest = inHand > 0 ? `; ${counted(inHand, 'batch', 'batches')} in hand, not consumed` : '';
   const what = isMoved
     ? `stopped after epoch ${last[0]}, batch ${last[1]}`
     : `stopped before a batch was consumed (the first would be epoch ${epoch}, batch ${batch})`;
   const mend = cursorFile
     ? `go on with --resume ${cursorFile}`
     : 'start again; give --cursor-out FILE, so that a run can go on where it stopped';
-  return { what, mend };
+  return { what: `${what}${rest}`, mend };
 }
 
 /** The result for people. */

@@ -25,6 +25,8 @@ export interface FeedRun {
   readonly start: Cursor;
   /** What the signal that ended it gave as its reason; null where it came to its end. */
   readonly stopped: AbortedError | null;
+  /** Batches that were handed out and not used up. */
+  readonly inHand: number;
 }
 
 /**
@@ -42,10 +44,12 @@ export async function runFeed(
   const start = feed.cursor;
   const progress = stderr.progress('feeding');
   let stopped: AbortedError | null = null;
+  let done = 0;
+  const count = (): number => ++done;
   try {
     const first = feed.stats();
     for (const line of openingLines(feed, first.policy, first)) log.info(line);
-    await consume(feed, consumption, runLength(feed, consumption), progress, signal);
+    await consume(feed, consumption, runLength(feed, consumption), progress, signal, count);
   } catch (error) {
     if (!(error instanceof AbortedError)) {
       progress.stop();
@@ -61,7 +65,8 @@ export async function runFeed(
     progress.stop();
     await feed.close();
   }
-  return { stats: feed.stats(), start, stopped };
+  const stats = feed.stats();
+  return { stats, start, stopped, inHand: stats.batches - done };
 }
 
 /** Positions of an external order come from a program; nothing here would ever ask for one. */
@@ -112,6 +117,7 @@ async function consume(
   total: number,
   progress: Progress,
   signal: AbortSignal,
+  count: () => number,
 ): Promise<void> {
   const gpu = new EmulatedGpu(stepTime, signal);
   let done = 0;
@@ -125,7 +131,7 @@ async function consume(
       // A step that was cut short is not done: its batch stays unconsumed, and is seen again.
       if (signal.aborted) throw new AbortedError(signal.reason);
       batch.release();
-      done++;
+      done = count();
       if (done === stopAfterBatches) return;
     }
   } finally {

@@ -74,6 +74,7 @@ type StoreCall = IndexCall & { bucket: string; prefix: string; old: OldManifest 
 
 async function indexFrom(store: S3Store, call: StoreCall, context: CommandContext): Promise<CommandResult> {
   const { bucket, prefix, output, concurrency, imageSize, old } = call;
+  const isAsBefore = call.format === 'auto' && old !== null;
   const { log, signal } = context;
   const beginMs = performance.now();
   const display = new IndexDisplay(context.stderr);
@@ -87,9 +88,10 @@ async function indexFrom(store: S3Store, call: StoreCall, context: CommandContex
   try {
     rows = await indexRows({
       ...{ bucket, prefix, output, concurrency, imageSize, old, signal, openReader, lister: store },
-      format: call.format === 'auto' && old !== null ? (old.format as FormatName) : call.format,
+      format: isAsBefore ? (old.format as FormatName) : call.format,
       onProgress: (progress) => display.show(progress),
-      onFormat: (name, why) => log.info(`samples are of the format ${name}: ${why}`),
+      onFormat: (name, why) =>
+        log.info(`samples are of the format ${name}: ${isAsBefore ? 'as the manifest says' : why}`),
     });
     display.stop();
     tell(rows, prefix, output, log);

@@ -1,4 +1,6 @@
+import { StoreError } from '../../errors.js';
 import type { ListedObject } from '../../s3/listing.js';
+import { words } from '../../wording.js';
 import type { IndexUnit, RangeReader, SampleRow } from '../format.js';
 import { readFooter } from './footer.js';
 import { type ListColumn, listPaths } from './list-columns.js';
@@ -24,13 +26,32 @@ async function* rowsOf(
   const versions = new ObjectVersions(listed);
   for await (const slice of tableRows(file, table, paths)) {
     const rows = Array.from({ length: slice.rows }, (_, i) => new ListRow(object.key, slice, i));
-    await versions.ask(
-      rows.filter((row) => row.objectSize === null).map(({ key }) => key),
-      reader,
-      signal,
-    );
+    const unsized = rows.filter((row) => row.objectSize === null);
+    await versions
+      .ask(
+        unsized.map(({ key }) => key),
+        reader,
+        signal,
+      )
+      .catch((error: unknown) => {
+        throw withRow(error, unsized);
+      });
     yield rows.map((row) => row.sample(versions.known(row.key)));
   }
+}
+
+/** An object that cannot be asked for is told with the first row that names it. */
+function withRow(error: unknown, rows: readonly ListRow[]): unknown {
+  if (!(error instanceof StoreError)) return error;
+  const place = rows.find(({ key }) => key === error.context.key)?.place;
+  if (place === undefined) return error;
+  const { message, mend } = error.wording;
+  return new StoreError(
+    error.code,
+    words`${place.list}, row ${place.row}, column key: ${message}`,
+    error.code === 'not_found' ? words`leave the row out of the list, or: ${mend}` : mend,
+    { ...error.context, row: place.row, file: place.list, cause: error },
+  );
 }
 
 class ListRow {
