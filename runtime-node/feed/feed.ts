@@ -1,3 +1,4 @@
+import * as layout from '../../assembly/layout.js';
 import { AbortedError, Os2gError } from '../errors.js';
 import type { Manifest } from '../manifest/manifest.js';
 import { shown } from '../shown.js';
@@ -7,6 +8,7 @@ import type { CursorFile } from './cursor-file.js';
 import type { Delivery } from './delivery.js';
 import { External } from './external.js';
 import { brokenError, type GiveUp, giveUpError, skippedSample } from './give-up.js';
+import type { OutageWatch } from './outage.js';
 import type { FeedParts } from './parts.js';
 import { Pump } from './pump.js';
 import { type FeedSnapshot, type FeedStats, feedSnapshot, feedStats } from './stats.js';
@@ -179,7 +181,21 @@ export class Feed implements AsyncIterable<Batch>, AsyncDisposable {
     });
     this.#pump.waiting(CONSUMER);
     this.#pump.turn();
-    return waited;
+    return this.#parts.outage === null ? waited : this.#watched(waited, this.#parts.outage);
+  }
+
+  /** A wait that tells of a store that keeps silent meanwhile. */
+  #watched(waited: Promise<void>, outage: OutageWatch): Promise<void> {
+    const { clock, timers, core } = this.#parts;
+    const sinceNs = clock.nowNs();
+    let takeBack = (): void => {};
+    const look = (): void => {
+      const inFlight = core.counters[layout.COUNTER_IN_FLIGHT]!;
+      // What is refused or fails is told as a failure.
+      if (inFlight > 0) takeBack = timers.after(outage.waits(clock.nowNs(), sinceNs, inFlight), look);
+    };
+    look();
+    return waited.finally(() => takeBack());
   }
 
   #isAudited(delivery: Delivery): boolean {

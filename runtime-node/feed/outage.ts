@@ -2,6 +2,8 @@ import { type FailureClass, type FailureName, failureName } from '../engine/fail
 
 /** Without an answer for so long, failures are an outage and not a few unlucky requests. */
 const QUIET_NS = 1e9;
+/** Without the beginning of an answer for so long, a consumer that waits is told why. */
+const SILENT_NS = 5e9;
 /** Between two warnings of one outage. */
 const REPEAT_NS = 30e9;
 
@@ -38,6 +40,8 @@ export class OutageWatch {
   #failingSinceNs = 0;
   /** Time of the last warning of this outage; null: none was given. */
   #warnedNs: number | null = null;
+  /** Where requests wait in silence: since when. */
+  #silentSinceNs: number | null = null;
 
   /** @param store as people know it: its endpoint */
   constructor(store: string, log: OutageLog) {
@@ -47,7 +51,7 @@ export class OutageWatch {
 
   answered(timeNs: number): void {
     this.#answeredNs = timeNs;
-    if (this.#failures > 0) this.#over(timeNs);
+    if (this.#failures > 0 || this.#silentSinceNs !== null) this.#over(timeNs);
   }
 
   failed(failureClass: FailureClass, timeNs: number): void {
@@ -64,10 +68,36 @@ export class OutageWatch {
     this.#log.warn({}, `${what}${since}: trying again`);
   }
 
+  /**
+   * The consumer waits for a batch, and requests are under way.
+   *
+   * @param sinceNs when it began to wait
+   * @returns after how many nanoseconds to ask again
+   */
+  waits(timeNs: number, sinceNs: number, inFlight: number): number {
+    const quietSinceNs = Math.max(sinceNs, this.#answeredNs);
+    const quietNs = timeNs - quietSinceNs;
+    if (quietNs < SILENT_NS) return SILENT_NS - quietNs;
+    if (this.#warnedNs !== null && timeNs - this.#warnedNs < REPEAT_NS)
+      return REPEAT_NS - (timeNs - this.#warnedNs);
+    this.#silentSinceNs ??= quietSinceNs;
+    this.#warnedNs = timeNs;
+    this.#log.warn(
+      {},
+      `the next batch waits for ${this.#store}, which has begun no answer for ${seconds(quietNs)}: ${inFlight} request${inFlight === 1 ? '' : 's'} under way`,
+    );
+    return REPEAT_NS;
+  }
+
   #over(timeNs: number): void {
+    const sinceNs = Math.min(
+      this.#failures > 0 ? this.#failingSinceNs : timeNs,
+      this.#silentSinceNs ?? timeNs,
+    );
     if (this.#warnedNs !== null)
-      this.#log.info({}, `${this.#store} answers again, after ${seconds(timeNs - this.#failingSinceNs)}`);
+      this.#log.info({}, `${this.#store} answers again, after ${seconds(timeNs - sinceNs)}`);
     this.#failures = 0;
+    this.#silentSinceNs = null;
     this.#warnedNs = null;
   }
 }
