@@ -3,11 +3,10 @@ import { CompletionRing } from './completions.js';
 import type { FetchFailure } from './engine.js';
 import type { Exchange } from './exchange.js';
 import { FAILURE_CLASSES, type FailureName } from './failure.js';
+import { KEPT_REQUESTS, RecentMap } from './recent-map.js';
 import { Waker } from './waker.js';
 
 const MOST_ATTEMPTS = 65_536; // of one request
-/** Twice what is in flight at most. A request that is given up is asked for at once, long before so many others have failed. */
-const KEPT_FAILURES = 32_768;
 
 /** What a failure says beside its class and key. */
 export type FailureDetails = Omit<FetchFailure, 'class' | 'key'>;
@@ -22,8 +21,8 @@ export class Attempts {
   readonly ring = new CompletionRing(1024);
   readonly waker = new Waker(this.ring);
   private readonly running = new Map<number, Exchange | Settling>();
-  /** By id, the oldest first; nobody says which will not be asked for any more. */
-  private readonly failures = new Map<number, FetchFailure>();
+  /** By id. */
+  private readonly failures = new RecentMap<number, FetchFailure>(KEPT_REQUESTS);
 
   /** @param bucket for messages */
   constructor(
@@ -73,9 +72,7 @@ export class Attempts {
     // A cancel says less than the failure of the other attempt that may be why it came.
     if (name !== 'cancelled' || !this.failures.has(id)) {
       const where = `s3://${this.bucket}/${key}`;
-      this.failures.delete(id);
       this.failures.set(id, { class: failureClass, message: `${where}: ${message}`, key, ...details });
-      if (this.failures.size > KEPT_FAILURES) this.failures.delete(this.failures.keys().next().value!);
     }
     const { status = 0 } = details;
     this.ring.pushFailed(id, attempt, failureClass, status, retryAfterNs, bytes, this.clock.nowNs());

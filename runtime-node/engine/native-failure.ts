@@ -7,20 +7,19 @@ import type { FetchFailure } from './engine.js';
 import { printableStart } from './error-document.js';
 import { FAILURE_CLASSES, type FailureClass, failureName } from './failure.js';
 import type { NativeEngineSettings } from './native.js';
+import { KEPT_REQUESTS, RecentMap } from './recent-map.js';
 
 /** More than can still have signed a request that runs. */
 const KEPT_CREDENTIALS = 16;
-/** Twice what is in flight at most: what fails for good, or is cancelled, is not told to be forgotten. */
-const KEPT_ROWS = 32_768;
 
 /** What the native engine says of failures, in the words and with the care that all failures are told with. */
 export class NativeFailures {
   readonly #handle: NativeEngineHandle;
   readonly #settings: NativeEngineSettings;
   /** By the engine's number for them. */
-  readonly #credentials = new Map<number, S3Credentials | null>();
+  readonly #credentials = new RecentMap<number, S3Credentials | null>(KEPT_CREDENTIALS);
   /** The row that each request reads, by its id, until it is fetched: ids hold a generation, so that they are any u32. */
-  readonly #rows = new Map<number, number>();
+  readonly #rows = new RecentMap<number, number>(KEPT_REQUESTS);
   /** Requests whose credentials could not be refreshed. */
   readonly #withoutRefresh = new Map<number, unknown>();
 
@@ -31,18 +30,11 @@ export class NativeFailures {
 
   signedWith(credentials: S3Credentials | null, generation: number): void {
     this.#credentials.set(generation, credentials);
-    if (this.#credentials.size <= KEPT_CREDENTIALS) return;
-    for (const oldest of this.#credentials.keys()) {
-      this.#credentials.delete(oldest);
-      return;
-    }
   }
 
   /** A new attempt of the request begins: its last failure is history. */
   begins(id: number, row: number): void {
-    this.#rows.delete(id);
     this.#rows.set(id, row);
-    if (this.#rows.size > KEPT_ROWS) this.#rows.delete(this.#rows.keys().next().value!);
     if (this.#withoutRefresh.size > 0) this.#withoutRefresh.delete(id);
   }
 

@@ -1,4 +1,3 @@
-import { setMaxListeners } from 'node:events';
 import type { ListedObject } from '../../s3/listing.js';
 import type { RangeReader } from '../format.js';
 
@@ -21,8 +20,6 @@ export class ObjectVersions {
   async ask(keys: readonly string[], reader: RangeReader, signal?: AbortSignal): Promise<void> {
     const unknown = [...new Set(keys)].filter((key) => this.known(key) === undefined);
     if (this.asked.size + unknown.length > MOST_KEPT) this.forget(keys);
-    // Each request listens to the end of all.
-    if (signal !== undefined) setMaxListeners(0, signal);
     for (let i = 0; i < unknown.length; i += REQUESTS_AT_A_TIME) {
       const some = unknown.slice(i, i + REQUESTS_AT_A_TIME);
       for (const object of await Promise.all(some.map((key) => reader.stat(key, signal)))) {
