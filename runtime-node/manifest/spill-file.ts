@@ -1,7 +1,8 @@
-import { closeSync, openSync, readSync, unlinkSync, writeSync } from 'node:fs';
+import { closeSync, openSync, readSync, unlinkSync } from 'node:fs';
 import { Os2gError } from '../errors.js';
 import { fileProblem } from '../file-problem.js';
 import { temporaryBeside } from '../temporary-files.js';
+import { writeAll } from '../write-all.js';
 import type { PlacedRun, RecordRun } from './record-heap.js';
 import { recordBytes } from './row-record.js';
 
@@ -51,10 +52,7 @@ export class SpillFile {
   }
 
   private write(bytes: Buffer): 0 {
-    this.guard(() => {
-      for (let at = 0; at < bytes.length; )
-        at += writeSync(this.fd, bytes, at, bytes.length - at, this.end + at);
-    });
+    this.guard(() => writeAll(this.fd, bytes, this.end));
     this.end += bytes.length;
     return 0;
   }

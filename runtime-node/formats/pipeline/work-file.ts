@@ -1,18 +1,10 @@
-import {
-  closeSync,
-  constants,
-  fstatSync,
-  ftruncateSync,
-  openSync,
-  readSync,
-  rmSync,
-  writeSync,
-} from 'node:fs';
+import { closeSync, constants, fstatSync, ftruncateSync, openSync, readSync, rmSync } from 'node:fs';
 import { crc32 } from 'node:zlib';
 import { Os2gError } from '../../errors.js';
 import { fileProblem } from '../../file-problem.js';
 import { areRecords } from '../../manifest/row-record.js';
 import { beginningOf } from '../../output-files.js';
+import { writeAll } from '../../write-all.js';
 import type { NoteEntry } from './notes.js';
 
 /** What a run is about: the pieces of another one are of no use to it. */
@@ -126,8 +118,7 @@ export class WorkFile {
     );
     this.guard(() => {
       for (const part of [frame, ...parts]) {
-        for (let at = 0; at < part.length; )
-          at += writeSync(this.fd, part, at, part.length - at, this.end + at);
+        writeAll(this.fd, part, this.end);
         this.end += part.length;
       }
     });
