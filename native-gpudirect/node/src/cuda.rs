@@ -2,7 +2,6 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 use napi::bindgen_prelude::{AsyncTask, Either, Function, Task, Uint8Array};
-use napi::threadsafe_function::ThreadsafeFunctionCallMode;
 use napi::{Env, Result};
 use napi_derive::napi;
 use os2g_transfer::cuda::survey;
@@ -12,6 +11,7 @@ use crate::gpu::{Gpu, Place, Plan, SharedGpu, close_now, lock, request_of};
 use crate::options::invalid;
 use crate::record::{RECORD_BYTES, from_words, number, word};
 use crate::transfer_failure::NativeTransferFailure;
+use crate::wake::from_any_thread;
 
 const PLACED: u32 = 0;
 const PLACE_FAILED: u32 = 1;
@@ -96,15 +96,8 @@ pub fn open_cuda(
     if capacity == 0 || submissions.len() < RECORD_BYTES {
         return Err(invalid("buffers for no record".into()));
     }
-    let wake = wake
-        .build_threadsafe_function::<()>()
-        .callee_handled::<false>()
-        .weak::<true>()
-        .build()?;
-    let wake = move || {
-        wake.call((), ThreadsafeFunctionCallMode::NonBlocking);
-    };
-    let (gpu, segment) = match Gpu::open(options.plan()?, Box::new(wake)) {
+    let wake = from_any_thread(wake)?;
+    let (gpu, segment) = match Gpu::open(options.plan()?, wake) {
         Ok(opened) => opened,
         Err(error) => return Ok(Either::B((&error).into())),
     };

@@ -1,7 +1,6 @@
 use std::sync::{Arc, PoisonError, RwLock};
 
 use napi::bindgen_prelude::{AsyncTask, Function, Uint8Array};
-use napi::threadsafe_function::ThreadsafeFunctionCallMode;
 use napi::{Env, Error, Result};
 use napi_derive::napi;
 use os2g_engine::{Completion, Engine, Submission};
@@ -12,6 +11,7 @@ use crate::failure::NativeFailure;
 use crate::options::{NativeCredentials, NativeEngineOptions, invalid};
 use crate::record::{RECORD_BYTES, number, word};
 use crate::table::{Columns, NativeTable};
+use crate::wake::from_any_thread;
 
 /// See `NativeEngineHandle` of the TypeScript side.
 #[napi]
@@ -40,20 +40,9 @@ impl NativeEngine {
         if capacity == 0 || submissions.len() < RECORD_BYTES {
             return Err(invalid("buffers for no record".into()));
         }
-        let wake = wake
-            .build_threadsafe_function::<()>()
-            .callee_handled::<false>()
-            .weak::<true>()
-            .build()?;
-        let wake = move || {
-            wake.call((), ThreadsafeFunctionCallMode::NonBlocking);
-        };
-        let engine = Engine::start(
-            options.into_engine()?,
-            Arc::new(Columns::new(table)?),
-            Box::new(wake),
-        )
-        .map_err(|error| Error::from_reason(error.to_string()))?;
+        let wake = from_any_thread(wake)?;
+        let engine = Engine::start(options.into_engine()?, Arc::new(Columns::new(table)?), wake)
+            .map_err(|error| Error::from_reason(error.to_string()))?;
         let engine: SharedEngine = Arc::new(RwLock::new(Some(engine)));
         // A worker that is terminated takes its memory with it: the threads must be gone before.
         env.add_env_cleanup_hook(Arc::downgrade(&engine), |engine| {

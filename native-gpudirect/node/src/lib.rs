@@ -12,6 +12,7 @@ mod record;
 mod segment;
 mod table;
 mod transfer_failure;
+mod wake;
 
 use napi_derive::napi;
 
