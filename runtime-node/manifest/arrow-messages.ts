@@ -129,11 +129,23 @@ function readStream(bytes: Uint8Array): ArrowMessages {
   for (let at = first.end; ; ) {
     if (at >= bytes.length) throw new RangeError('the stream breaks off before its end mark');
     const found = messageAt(bytes, at, bytes.length);
-    if (found === null) break;
+    if (found === null) {
+      checkEnd(bytes, at);
+      break;
+    }
     data.push(dataOf(found.message, found.body));
     at = found.end;
   }
   return { schema, version: first.message.version(), data };
+}
+
+/** An end mark with more behind it may have been the length of a batch, or zeros that were never written: both would lose rows. */
+function checkEnd(bytes: Uint8Array, at: number): void {
+  const markBytes = uint32(bytes, at) === CONTINUATION ? 8 : 4;
+  const rest = bytes.subarray(at + markBytes);
+  if (rest.length > MAX_GAP || rest.some((byte) => byte !== 0)) {
+    throw new RangeError(`the stream ends at byte ${at}, and ${rest.length} bytes follow`);
+  }
 }
 
 /** The message at a place, or null where the end mark is. */

@@ -82,9 +82,13 @@ export class BatchReader {
 
   nextValidity(node: Node): Bitmap {
     const bitmap = this.nextBuffer();
-    // The bitmap is the truth where there is one, whatever the count of nulls says.
     if (bitmap.length === 0 && node.nulls === 0) return null;
     need(bitmap, Math.ceil(node.rows / 8));
+    // Readers differ in which of the two they believe.
+    const nulls = node.rows - onesOf(bitmap, node.rows);
+    if (nulls !== node.nulls) {
+      throw new RangeError(`a column says that ${node.nulls} of its rows are null, and marks ${nulls}`);
+    }
     return bitmap;
   }
 
@@ -125,6 +129,20 @@ export class BatchReader {
       throw new RangeError('a batch has more columns than the schema');
     }
   }
+}
+
+/** Bits that are set among the first `bits`. */
+function onesOf(bitmap: Uint8Array, bits: number): number {
+  let ones = 0;
+  const whole = Math.floor(bits / 8);
+  for (let i = 0; i < whole; i++) ones += onesOfByte(bitmap[i] as number);
+  return bits % 8 === 0 ? ones : ones + onesOfByte((bitmap[whole] as number) & ((1 << (bits % 8)) - 1));
+}
+
+function onesOfByte(byte: number): number {
+  const pairs = byte - ((byte >> 1) & 0x55);
+  const nibbles = (pairs & 0x33) + ((pairs >> 2) & 0x33);
+  return (nibbles + (nibbles >> 4)) & 0x0f;
 }
 
 function typed(bytes: Uint8Array, array: NumberArray, bits: number, count: number): NumberValues {

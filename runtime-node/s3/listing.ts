@@ -1,5 +1,5 @@
-import type { ListObjectsV2CommandOutput } from '@aws-sdk/client-s3';
 import { StoreError } from '../errors.js';
+import type { ListPage } from './list-page.js';
 import { decodeListedKey, standsFor } from './listed-key.js';
 
 /** An object as a listing names it. */
@@ -15,10 +15,7 @@ export interface ListedObject {
 }
 
 /** One request for a page. `encoded`: with encoding-type=url. */
-export type PageRequest = (
-  token: string | undefined,
-  encoded: boolean,
-) => Promise<ListObjectsV2CommandOutput>;
+export type PageRequest = (token: string | null, encoded: boolean) => Promise<ListPage>;
 
 /** A page may be empty and still say that more follows (of many deleted keys, say); a listing that only does that never ends. */
 const MOST_EMPTY_PAGES = 1000;
@@ -39,7 +36,7 @@ export async function* listPages(
 ): AsyncGenerator<ListedObject[]> {
   const tokens = new TokenLoop(bucket);
   let before = new Set<string>();
-  let token: string | undefined;
+  let token: string | null = null;
   let empty = 0;
   for (;;) {
     const page = await request(token, true);
@@ -53,7 +50,8 @@ export async function* listPages(
     }
     before = now;
     if (objects.length > 0) yield objects;
-    if (page.IsTruncated !== true) return;
+    // A token beside it is no sign of more: some stores give one for ever.
+    if (!page.isTruncated) return;
     empty = objects.length > 0 ? 0 : empty + 1;
     if (empty >= MOST_EMPTY_PAGES) {
       throw broken(
@@ -61,8 +59,8 @@ export async function* listPages(
         `${empty} pages without a key came one after the other, each saying that more follows`,
       );
     }
-    token = page.NextContinuationToken;
-    if (token === undefined || token === '') {
+    token = page.nextToken;
+    if (token === null) {
       throw broken(bucket, 'a page says that more follows, and gives no token for it');
     }
     tokens.check(token);
@@ -70,22 +68,22 @@ export async function* listPages(
 }
 
 async function keysOf(
-  page: ListObjectsV2CommandOutput,
-  token: string | undefined,
+  page: ListPage,
+  token: string | null,
   request: PageRequest,
   bucket: string,
   plusIsSpace: boolean,
 ): Promise<string[]> {
-  const listed = (page.Contents ?? []).map(({ Key }) => {
-    if (Key === undefined || Key === '') throw broken(bucket, 'an entry has no key');
-    return Key;
+  const listed = page.entries.map(({ key }) => {
+    if (key === '') throw broken(bucket, 'an entry has no key');
+    return key;
   });
-  if (page.EncodingType !== 'url') return listed;
+  if (!page.isUrlEncoded) return listed;
   if (plusIsSpace || !listed.some((key) => key.includes('+'))) return listed.map(decodeListedKey);
-  const plain = (await request(token, false)).Contents ?? [];
+  const plain = (await request(token, false)).entries;
   return listed.map((encoded, n) => {
     if (!encoded.includes('+')) return decodeListedKey(encoded);
-    const key = plain[n]?.Key;
+    const key = plain[n]?.key;
     if (key !== undefined && standsFor(encoded, key)) return key;
     throw broken(
       bucket,
@@ -94,38 +92,21 @@ async function keysOf(
   });
 }
 
-function readPage(page: ListObjectsV2CommandOutput, keys: string[], bucket: string): ListedObject[] {
-  const contents = page.Contents ?? [];
-  const count = contents.length + (page.CommonPrefixes?.length ?? 0);
-  if (page.KeyCount !== undefined && page.KeyCount !== count) {
-    throw broken(bucket, `a page says that it has ${page.KeyCount} keys, and has ${count}`);
+function readPage(page: ListPage, keys: string[], bucket: string): ListedObject[] {
+  const count = page.entries.length + page.commonPrefixes;
+  if (page.keyCount !== null && page.keyCount !== count) {
+    throw broken(bucket, `a page says that it has ${page.keyCount} keys, and has ${count}`);
   }
-  return contents.map((entry, n) => {
-    const key = keys[n]!;
-    const { Size, ETag, StorageClass, RestoreStatus } = entry;
-    if (Size === undefined || !Number.isSafeInteger(Size) || Size < 0) {
-      throw broken(bucket, `the key ${JSON.stringify(key)} has no size`);
-    }
-    const storageClass = StorageClass ?? null;
-    return {
-      key,
-      sizeBytes: Size,
-      etag: ETag === undefined || ETag === '' ? null : ETag,
-      storageClass,
-      archived: isArchive(storageClass) && !isRestored(RestoreStatus),
-    };
+  return page.entries.map(({ sizeBytes, etag, storageClass, isRestored }, n) => {
+    const key = keys[n] as string;
+    if (sizeBytes === null) throw broken(bucket, `the key ${JSON.stringify(key)} has no size`);
+    return { key, sizeBytes, etag, storageClass, archived: isArchive(storageClass) && !isRestored };
   });
 }
 
 /** https://docs.aws.amazon.com/AmazonS3/latest/userguide/restoring-objects.html */
 export function isArchive(storageClass: string | null): boolean {
   return storageClass === 'GLACIER' || storageClass === 'DEEP_ARCHIVE';
-}
-
-function isRestored(
-  status: { IsRestoreInProgress?: boolean; RestoreExpiryDate?: Date } | undefined,
-): boolean {
-  return status?.RestoreExpiryDate !== undefined && status.IsRestoreInProgress !== true;
 }
 
 /** Finds a listing that goes round in circles, in constant memory (Brent's cycle finding). */

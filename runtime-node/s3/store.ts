@@ -1,16 +1,16 @@
-import { HeadObjectCommand, ListObjectsV2Command, type S3Client } from '@aws-sdk/client-s3';
+import { HeadObjectCommand, type S3Client } from '@aws-sdk/client-s3';
 import type { BucketAccess, CredentialSource, S3Credentials } from './access.js';
 import type { Trust } from './agents.js';
 import { openClient } from './client.js';
 import type { RefreshedCredentials } from './credentials.js';
 import { type ResolvedEndpoint, resolveEndpoint } from './endpoint.js';
+import { requestPage } from './list-request.js';
 import { isArchive, type ListedObject, listPages } from './listing.js';
 import type { S3Options } from './location.js';
 import { withRetries } from './retry.js';
 import { type CallContext, storeError } from './sdk-error.js';
 import { isExpired, isPassing, readSdkFailure } from './sdk-failure.js';
 import { hiderOf } from './secrets.js';
-import { checkedPage } from './unreadable-answer.js';
 
 export type { BucketAccess, CredentialSource, S3Credentials } from './access.js';
 export type { ListedObject } from './listing.js';
@@ -82,18 +82,18 @@ class SdkStore implements S3Store {
 
   async *listObjects(bucket: string, prefix: string, signal?: AbortSignal): AsyncGenerator<ListedObject[]> {
     const { access, isAws } = await this.known(bucket);
-    const request = (token: string | undefined, encoded: boolean) =>
+    const request = (token: string | null, encoded: boolean) =>
       this.call({ action: 'list', prefix }, access, signal, () => {
         this.listRequests++;
-        const command = new ListObjectsV2Command({
+        const input = {
           Bucket: bucket,
           Prefix: prefix === '' ? undefined : prefix,
-          ContinuationToken: token,
-          EncodingType: encoded ? 'url' : undefined,
-          OptionalObjectAttributes: ['RestoreStatus'],
-          RequestPayer: this.options.requesterPays ? 'requester' : undefined,
-        });
-        return this.client.send(command, { abortSignal: signal }).then(checkedPage);
+          ContinuationToken: token ?? undefined,
+          EncodingType: encoded ? ('url' as const) : undefined,
+          OptionalObjectAttributes: ['RestoreStatus' as const],
+          RequestPayer: this.options.requesterPays ? ('requester' as const) : undefined,
+        };
+        return requestPage(this.client, input, signal);
       });
     yield* listPages(request, bucket, isAws);
   }

@@ -1,28 +1,17 @@
-import type { ListObjectsV2CommandOutput } from '@aws-sdk/client-s3';
-
-/** A listing's answer that the SDK read as an empty page: the body was empty, or a document of another kind. */
+/** A listing's answer that is none: the body was empty, cut off, damaged, or a document of another kind. */
 export class NotAListing extends Error {
-  readonly $metadata: unknown;
+  /** As the SDK puts an answer beside its errors. */
+  readonly $response: { statusCode: number; headers: Record<string, string>; body: string };
+  readonly $metadata: { httpStatusCode: number };
 
-  constructor({ $metadata }: ListObjectsV2CommandOutput) {
-    super('the body is no ListBucketResult');
-    this.$metadata = $metadata;
+  constructor(statusCode: number, headers: Record<string, string>, body: string, cause: unknown) {
+    super(`the body is no ListBucketResult: ${cause instanceof Error ? cause.message : cause}`, { cause });
+    this.$response = { statusCode, headers, body };
+    this.$metadata = { httpStatusCode: statusCode };
   }
 }
 
-/**
- * IsTruncated stands in every listing. Where it is missing, what came is not the page, and to take it for the last one would
- * lose all keys after it.
- * https://docs.aws.amazon.com/AmazonS3/latest/API/API_ListObjectsV2.html#API_ListObjectsV2_ResponseElements
- *
- * @throws NotAListing
- */
-export function checkedPage(page: ListObjectsV2CommandOutput): ListObjectsV2CommandOutput {
-  if (page.IsTruncated === undefined) throw new NotAListing(page);
-  return page;
-}
-
-/** Whether the SDK could not read the answer's body; its message is then about its own fields, not the store's words. */
+/** Whether an answer's body could not be read; the SDK's message is then about its own fields, not the store's words. */
 export function isUnreadable(cause: unknown): boolean {
   if (cause instanceof NotAListing) return true;
   return cause instanceof Error && cause.message.includes('Deserialization error');

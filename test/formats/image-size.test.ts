@@ -1,8 +1,8 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { readImageSize } from '../../runtime-node/formats/jpeg/image-size.js';
+import { fuzz } from '../fuzz/mutations.js';
 import { fixtureFile, fixtureJson, MemoryBucket } from './memory-bucket.js';
-import { fuzz } from './mutations.js';
 
 const TRUTH = fixtureJson<Record<string, [number, number]>>('images', 'truth.json');
 /** Requests beyond the first KiB: one for each block of metadata that reaches over the end of what was read. */
@@ -110,6 +110,7 @@ for (const name of ['big_exif.jpg', 'progressive.jpg', 'plain.png']) {
   test(`mutations of ${name}: a size or none`, async () => {
     const seed = 20_261_130;
     const outcome = await fuzz(
+      'pictures',
       seed,
       1000,
       fixtureFile('images', name).slice(0, 4096),

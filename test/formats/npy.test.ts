@@ -1,6 +1,7 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { npyFormat } from '../../runtime-node/formats/npy/npy.js';
+import { fuzz } from '../fuzz/mutations.js';
 import {
   bytesOf,
   fixtureFile,
@@ -11,7 +12,6 @@ import {
   refusal,
   sha256,
 } from './memory-bucket.js';
-import { fuzz } from './mutations.js';
 
 interface Truth {
   dtype: string;
@@ -247,6 +247,7 @@ test('mutations of headers: refused, or a sample within the file that is what dt
   const seed = 81_723;
   const file = npy(header("'<f4'", '(2, 3)'), 24);
   const outcome = await fuzz(
+    '.npy headers',
     seed,
     4000,
     file,

@@ -1,7 +1,7 @@
-import type { ListObjectsV2CommandOutput } from '@aws-sdk/client-s3';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { AbortedError, StoreError } from '../../runtime-node/errors.js';
+import type { ListPage } from '../../runtime-node/s3/list-page.js';
 import { listPages, type PageRequest } from '../../runtime-node/s3/listing.js';
 import { withRetries } from '../../runtime-node/s3/retry.js';
 import { type ListedObject, openStore } from '../../runtime-node/s3/store.js';
@@ -14,7 +14,15 @@ import {
 } from '../store/index.js';
 import { keysOf, withAwsEnv } from './aws-env.js';
 
-type Page = Partial<ListObjectsV2CommandOutput>;
+type Page = Partial<ListPage>;
+const EMPTY: ListPage = {
+  entries: [],
+  commonPrefixes: 0,
+  keyCount: null,
+  isTruncated: false,
+  nextToken: null,
+  isUrlEncoded: false,
+};
 
 async function collect(pages: AsyncGenerator<ListedObject[]>): Promise<string[]> {
   const keys: string[] = [];
@@ -27,20 +35,20 @@ function scripted(pages: Page[]): { request: PageRequest; sent: () => number } {
   let sent = 0;
   return {
     sent: () => sent,
-    request: async () => ({ $metadata: {}, ...pages[Math.min(sent++, pages.length - 1)] }),
+    request: async () => ({ ...EMPTY, ...pages[Math.min(sent++, pages.length - 1)] }),
   };
 }
-const entry = (Key: string): { Key: string; Size: number; ETag: string } => ({ Key, Size: 1, ETag: '"e"' });
+const entry = (key: string) => ({ key, sizeBytes: 1, etag: '"e"', storageClass: null, isRestored: false });
 const more = (token: string, ...keys: string[]): Page => ({
-  Contents: keys.map(entry),
-  IsTruncated: true,
-  NextContinuationToken: token,
+  entries: keys.map(entry),
+  isTruncated: true,
+  nextToken: token,
 });
-const last = (...keys: string[]): Page => ({ Contents: keys.map(entry), IsTruncated: false });
+const last = (...keys: string[]): Page => ({ entries: keys.map(entry), isTruncated: false });
 
 const rows: { name: string; pages: Page[]; keys?: string[]; fails?: RegExp }[] = [
   { name: 'one page', pages: [last('a', 'b')], keys: ['a', 'b'] },
-  { name: 'nothing', pages: [{ IsTruncated: false }], keys: [] },
+  { name: 'nothing', pages: [{ isTruncated: false }], keys: [] },
   { name: 'three pages', pages: [more('1', 'a'), more('2', 'b'), last('c')], keys: ['a', 'b', 'c'] },
   {
     name: 'an empty page that is truncated goes on',
@@ -50,7 +58,7 @@ const rows: { name: string; pages: Page[]; keys?: string[]; fails?: RegExp }[] =
   { name: 'any order', pages: [last('b', 'a')], keys: ['b', 'a'] },
   {
     name: 'truncated without a token',
-    pages: [{ ...more('1', 'a'), NextContinuationToken: undefined }],
+    pages: [{ ...more('1', 'a'), nextToken: null }],
     fails: /no token/,
   },
   { name: 'the same token for ever', pages: [more('1'), more('1')], fails: /same token/ },
@@ -74,26 +82,30 @@ const rows: { name: string; pages: Page[]; keys?: string[]; fails?: RegExp }[] =
   { name: 'a key twice', pages: [last('a', 'a')], fails: /twice/ },
   {
     name: 'fewer keys than KeyCount',
-    pages: [{ ...last('a'), KeyCount: 2 }],
+    pages: [{ ...last('a'), keyCount: 2 }],
     fails: /has 2 keys, and has 1/,
   },
-  { name: 'an entry without a key', pages: [{ Contents: [{ Size: 1 }] }], fails: /no key/ },
-  { name: 'an entry without a size', pages: [{ Contents: [{ Key: 'a' }] }], fails: /no size/ },
+  { name: 'an entry without a key', pages: [{ entries: [entry('')] }], fails: /no key/ },
+  {
+    name: 'an entry without a size',
+    pages: [{ entries: [{ ...entry('a'), sizeBytes: null }] }],
+    fails: /no size/,
+  },
   { name: 'not encoded: nothing is decoded', pages: [last('a%20b+c')], keys: ['a%20b+c'] },
   {
     name: 'encoded: decoded once',
-    pages: [{ ...last('a%2520b%2Bc%20d'), EncodingType: 'url' }],
+    pages: [{ ...last('a%2520b%2Bc%20d'), isUrlEncoded: true }],
     keys: ['a%20b+c d'],
   },
-  { name: 'badly encoded', pages: [{ ...last('100%'), EncodingType: 'url' }], fails: /not URL-encoded/ },
+  { name: 'badly encoded', pages: [{ ...last('100%'), isUrlEncoded: true }], fails: /not URL-encoded/ },
   {
     name: 'a plus: asked again without encoding, folder and name encoded in different ways',
-    pages: [{ ...last('a+b/c+d%21', 'e'), EncodingType: 'url' }, last('a+b/c d!', 'e')],
+    pages: [{ ...last('a+b/c+d%21', 'e'), isUrlEncoded: true }, last('a+b/c d!', 'e')],
     keys: ['a+b/c d!', 'e'],
   },
   {
     name: 'a plus, and another key without encoding',
-    pages: [{ ...last('a+b'), EncodingType: 'url' }, last('a-b')],
+    pages: [{ ...last('a+b'), isUrlEncoded: true }, last('a-b')],
     fails: /without encoding/,
   },
 ];
@@ -111,7 +123,7 @@ for (const { name, pages, keys, fails } of rows) {
 }
 
 test('AWS writes a space as a plus: no second request', async () => {
-  const { request, sent } = scripted([{ ...last('a+b'), EncodingType: 'url' }]);
+  const { request, sent } = scripted([{ ...last('a+b'), isUrlEncoded: true }]);
   assert.equal(await collect(listPages(request, 'b', true)), ['a b']);
   assert.is(sent(), 1);
 });
@@ -152,11 +164,11 @@ test('case 4: 2,501 keys over three pages', async () => {
 
 test('empty pages that never end are an error, not an endless listing', async () => {
   let asked = 0;
-  const request = async (): Promise<ListObjectsV2CommandOutput> => ({
-    $metadata: {},
-    IsTruncated: true,
-    NextContinuationToken: `t${asked++}`,
-    KeyCount: 0,
+  const request = async (): Promise<ListPage> => ({
+    ...EMPTY,
+    isTruncated: true,
+    nextToken: `t${asked++}`,
+    keyCount: 0,
   });
   let error: unknown;
   try {

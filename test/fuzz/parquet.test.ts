@@ -1,7 +1,7 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { parquetFormat } from '../../runtime-node/formats/parquet/parquet.js';
-import { fixtureFile, indexAll, MemoryBucket } from './memory-bucket.js';
+import { fixtureFile, indexAll, MemoryBucket } from '../formats/memory-bucket.js';
 import { fuzz } from './mutations.js';
 
 const SEED = 909_090;
@@ -46,6 +46,7 @@ FILES.forEach((name, n) => {
     test(`mutations of the ${part} of ${name}.parquet: refused, or all rows, each of which can be`, async () => {
       const seed = SEED + 2 * n + m;
       const outcome = await fuzz(
+        'Parquet files',
         seed,
         400,
         whole.slice(from, to),

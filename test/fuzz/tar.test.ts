@@ -3,14 +3,15 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { Os2gError } from '../../runtime-node/errors.js';
 import type { SampleRow } from '../../runtime-node/formats/format.js';
+import { daliIndex } from '../formats/dali.js';
+import { readTars } from '../formats/memory-store.js';
+import { BLOCK, headerBlock, type Member, pax, tar } from '../formats/tar-writer.js';
 import { seededRandom } from '../store/random.js';
-import { daliIndex } from './dali.js';
-import { readTars } from './memory-store.js';
-import { BLOCK, headerBlock, type Member, pax, tar } from './tar-writer.js';
+import { FuzzTally, fuzzBytes } from './mutations.js';
 
 const SEED = Number(process.env.OS2G_FUZZ_SEED ?? 90_709);
 /** Bytes of damaged shards and indexes in each test. */
-const FUZZ_BYTES = Number(process.env.OS2G_FUZZ_BYTES ?? 4e6);
+const FUZZ_BYTES = fuzzBytes(4e6);
 const random = seededRandom(SEED);
 const below = (n: number): number => Math.floor(random() * n);
 
@@ -50,17 +51,21 @@ const placesOf = (rows: readonly SampleRow[]) =>
 test(`any byte of a header (seed ${SEED}): an error, or the same samples`, async () => {
   const whole = placesOf((await readTars({ 's.tar': ARCHIVE })).rows);
   assert.is(whole.length, 4);
-  let errors = 0;
+  const tally = new FuzzTally('tar headers', SEED);
   const rounds = Math.ceil(FUZZ_BYTES / ARCHIVE.length);
   for (let round = 0; round < rounds; round++) {
     const damaged = Buffer.from(ARCHIVE);
     const at = (HEADERS[below(HEADERS.length)] as number) + below(BLOCK);
     damaged[at] = (damaged[at] as number) ^ (1 + below(255));
     const found = await outcome({ 's.tar': damaged });
-    if (found instanceof Os2gError) errors++;
-    else assert.equal(placesOf(found), whole, `byte ${at} of round ${round}`);
+    if (found instanceof Os2gError) {
+      tally.refused(damaged.length, found);
+      continue;
+    }
+    assert.equal(placesOf(found), whole, `byte ${at} of round ${round}`);
+    tally.taken(damaged.length);
   }
-  assert.ok(errors > rounds / 2, 'a checksum tells of nearly all');
+  assert.ok(tally.finish().taken < rounds / 2, 'a checksum tells of nearly all');
 });
 
 test('cut at any byte: an error, or the same samples where only zeros are missing', async () => {
@@ -76,8 +81,9 @@ test('cut at any byte: an error, or the same samples where only zeros are missin
 });
 
 test(`headers of chance, with right checksums (seed ${SEED}): rows inside the object, or an error`, async () => {
+  const tally = new FuzzTally('tar headers', SEED);
   const TYPES = ['0', '\0', '7', '5', '1', 'x', 'g', 'L', 'K', 'S', 'Z', 'M'];
-  for (let bytes = 0, round = 0; bytes < FUZZ_BYTES; round++) {
+  for (let round = 0; tally.outcome.bytes < FUZZ_BYTES; round++) {
     const parts: Buffer[] = [];
     for (let i = below(8); i >= 0; i--) {
       const sizeBytes = below(4) === 0 ? below(2 ** 31) : below(2000);
@@ -92,14 +98,18 @@ test(`headers of chance, with right checksums (seed ${SEED}): rows inside the ob
         );
     }
     const archive = Buffer.concat([...parts, Buffer.alloc(below(3) * BLOCK)]);
-    bytes += archive.length;
     const found = await outcome({ 's.tar': archive });
-    if (found instanceof Os2gError) continue;
+    if (found instanceof Os2gError) {
+      tally.refused(archive.length, found);
+      continue;
+    }
     for (const { offset, length, fields } of found) {
       assert.ok(offset >= 0 && length >= 0 && offset + length <= archive.length, `round ${round}`);
       for (const field of fields ?? []) assert.ok(field.offset >= 0 && field.offset + field.length <= length);
     }
+    tally.taken(archive.length);
   }
+  tally.finish();
 });
 
 test(`a damaged index (seed ${SEED}): the samples are those of the headers, whatever it says`, async () => {
@@ -112,15 +122,17 @@ test(`a damaged index (seed ${SEED}): the samples are those of the headers, what
   const want = placesOf((await readTars({ 's.tar': archive })).rows);
   const used = await readTars({ 's.tar': archive, 's.idx': Buffer.from(index) });
   assert.equal([used.notes, placesOf(used.rows)], [[], want]);
-  let refused = 0;
-  const rounds = Math.ceil(FUZZ_BYTES / index.length / 10);
-  for (let round = 0; round < rounds; round++) {
+  const tally = new FuzzTally('index files', SEED);
+  let noticed = 0;
+  while (tally.outcome.bytes < FUZZ_BYTES / 10) {
+    const round = tally.outcome.inputs;
     const damaged = damage(index);
     const { rows, notes } = await readTars({ 's.tar': archive, 's.idx': Buffer.from(damaged, 'latin1') });
     assert.equal(placesOf(rows), want, `round ${round}: ${JSON.stringify(damaged)}`);
-    if (notes.length > 0) refused++;
+    if (notes.length > 0) noticed++;
+    tally.taken(damaged.length);
   }
-  assert.ok(refused > rounds / 2, 'nearly all are noticed');
+  assert.ok(noticed > tally.finish().inputs / 2, 'nearly all are noticed');
 });
 
 function damage(index: string): string {

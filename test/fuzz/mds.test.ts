@@ -1,7 +1,7 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { mdsFormat } from '../../runtime-node/formats/mds/mds.js';
-import { fixtureFolder, type Indexed, indexAll, MemoryBucket } from './memory-bucket.js';
+import { fixtureFolder, type Indexed, indexAll, MemoryBucket } from '../formats/memory-bucket.js';
 import { fuzz } from './mutations.js';
 
 const SEED = 5_550_123;
@@ -25,6 +25,7 @@ function keepsPromises({ rows }: Indexed, bucket: MemoryBucket): void {
 
 test('mutations of index.json: refused, or all samples of the shards that it still names', async () => {
   const outcome = await fuzz(
+    'index files',
     SEED,
     2000,
     FILES['d/index.json']!,
@@ -50,6 +51,7 @@ test('mutations of a shard: refused, or all its samples', async () => {
   const head = FILES[key]!.slice(0, 700);
   const rest = FILES[key]!.slice(700);
   const outcome = await fuzz(
+    'MDS shards',
     SEED + 1,
     3000,
     head,

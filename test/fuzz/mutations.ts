@@ -1,8 +1,15 @@
 import { Os2gError } from '../../runtime-node/errors.js';
+import { parseBytes } from '../../runtime-node/policy/units.js';
 import { type Draw, seededDraws } from '../kit/index.js';
 
-/** `OS2G_FUZZ_SCALE=50` makes a long run of a short one, which prints what came of it. */
-const SCALE = Number(process.env.OS2G_FUZZ_SCALE ?? 1);
+const ASKED = process.env.OS2G_FUZZ_BYTES;
+/** Of each test: `OS2G_FUZZ_BYTES=10MB`, which also prints what came of it; null: as many inputs as the test says. */
+const BYTES = ASKED === undefined ? null : parseBytes(ASKED, 'OS2G_FUZZ_BYTES');
+
+/** What a test's inputs are to be: bytes of its own are for the short runs. */
+export function fuzzBytes(ofItself: number): number {
+  return BYTES ?? ofItself;
+}
 
 /** Numbers at which lengths and counts go wrong. */
 const WORDS = [
@@ -58,33 +65,74 @@ export interface FuzzOutcome {
   taken: number;
 }
 
+/** Counts inputs of one kind of document; in long runs `finish` prints the sum, which `scripts/fuzz.js` gathers. */
+export class FuzzTally {
+  readonly outcome: FuzzOutcome = { inputs: 0, bytes: 0, refused: {}, taken: 0 };
+
+  constructor(
+    readonly kind: string,
+    readonly seed: number,
+  ) {}
+
+  taken(bytes: number): void {
+    this.add(bytes);
+    this.outcome.taken++;
+  }
+
+  /** @throws what is no typed error, with seed and number of the input */
+  refused(bytes: number, error: unknown): void {
+    this.add(bytes);
+    if (!(error instanceof Os2gError)) {
+      const what = error instanceof Error ? error.stack : error;
+      throw new Error(`seed ${this.seed}, input ${this.outcome.inputs - 1}: ${what}`);
+    }
+    this.outcome.refused[error.code] = (this.outcome.refused[error.code] ?? 0) + 1;
+  }
+
+  private add(bytes: number): void {
+    this.outcome.inputs++;
+    this.outcome.bytes += bytes;
+  }
+
+  finish(): FuzzOutcome {
+    if (BYTES !== null)
+      console.log(`fuzz ${JSON.stringify({ kind: this.kind, seed: this.seed, ...this.outcome })}`);
+    return this.outcome;
+  }
+}
+
 /**
  * Runs `work` on mutations; each is taken or refused with an Os2gError, anything else fails the test and names seed and input.
+ * @param inputs in short runs; long ones go by bytes
  * @param check looks at what was taken
  */
 export async function fuzz<Result>(
+  kind: string,
   seed: number,
   inputs: number,
   original: Uint8Array,
   work: (bytes: Uint8Array) => Promise<Result>,
-  check: (result: Result, bytes: Uint8Array) => void,
+  check: (result: Result, bytes: Uint8Array) => void | Promise<void>,
 ): Promise<FuzzOutcome> {
-  const count = inputs * SCALE;
-  const outcome: FuzzOutcome = { inputs: count, bytes: 0, refused: {}, taken: 0 };
+  const tally = new FuzzTally(kind, seed);
   const draw = seededDraws(seed);
-  for (let n = 0; n < count; n++) {
+  const goesOn = ({ inputs: done, bytes }: FuzzOutcome) => (BYTES === null ? done < inputs : bytes < BYTES);
+  while (goesOn(tally.outcome)) {
     const bytes = mutated(original, draw);
-    outcome.bytes += bytes.length;
+    let result: Result;
     try {
-      check(await work(bytes), bytes);
-      outcome.taken++;
+      result = await work(bytes);
     } catch (error) {
-      if (!(error instanceof Os2gError)) {
-        throw new Error(`seed ${seed}, input ${n}: ${error instanceof Error ? error.stack : error}`);
-      }
-      outcome.refused[error.code] = (outcome.refused[error.code] ?? 0) + 1;
+      tally.refused(bytes.length, error);
+      continue;
     }
+    try {
+      await check(result, bytes);
+    } catch (error) {
+      const difference = error instanceof Error && 'details' in error ? `\n${error.details}` : '';
+      throw new Error(`seed ${seed}, input ${tally.outcome.inputs}: ${error}${difference}`);
+    }
+    tally.taken(bytes.length);
   }
-  if (SCALE > 1) console.log(JSON.stringify({ seed, ...outcome }));
-  return outcome;
+  return tally.finish();
 }
