@@ -19,6 +19,8 @@ export interface ResolvedEndpoint {
   isAws: boolean;
 }
 
+/** A directory bucket, or an access point of one: the SDK signs with a session, and the name of the zone is in the host. */
+const DIRECTORY = /--xa?-s3$/;
 const PROBE_KEY = 'os2g-probe';
 /** https://docs.aws.amazon.com/AmazonS3/latest/userguide/MultiRegionAccessPointRequests.html: an ARN without a region. */
 const MULTI_REGION = /^arn:[^:]*:s3::[^:]*:accesspoint[:/]/;
@@ -30,7 +32,7 @@ const MULTI_REGION = /^arn:[^:]*:s3::[^:]*:accesspoint[:/]/;
  * @throws ConfigError where the rules refuse, or ask for a signature that is not SigV4
  */
 export async function resolveEndpoint(client: S3Client, bucket: string): Promise<ResolvedEndpoint> {
-  if (bucket.endsWith('--x-s3')) throw unsupported(bucket, 'sessions of a directory bucket');
+  if (DIRECTORY.test(bucket)) throw unsupported(bucket, 'sessions of a directory bucket');
   // With an endpoint of its own the SDK refuses such a name in other words, and not for this reason.
   if (MULTI_REGION.test(bucket)) throw unsupported(bucket, 'requests signed with sigv4a');
   const command = new GetObjectCommand({ Bucket: bucket, Key: PROBE_KEY });

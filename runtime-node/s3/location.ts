@@ -35,7 +35,7 @@ export interface S3Location {
  * @throws ConfigError where it is no such URL
  */
 export function parseS3Url(text: string): S3Location {
-  const arn = /^s3:\/\/(arn:[^/]*accesspoint[:/][^/]+)(?:\/(.*))?$/s.exec(text);
+  const arn = /^s3:\/\/(arn:(?:[^/]*:outpost\/[^/]+\/|[^/]*)accesspoint[:/][^/]+)(?:\/(.*))?$/s.exec(text);
   const plain = /^s3:\/\/([^/]+)(?:\/(.*))?$/s.exec(text);
   const [, bucket, prefix = ''] = arn ?? plain ?? [];
   if (bucket === undefined || (arn === null && !/^[A-Za-z0-9._-]{3,255}$/.test(bucket))) {

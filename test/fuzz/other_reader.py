@@ -54,9 +54,21 @@ def entry_of(element):
         if restore.keys() & more.keys():
             raise NotOne("RestoreStatus twice")
         restore.update(more)
-    is_restored = bool(restore.get("RestoreExpiryDate")) and restore.get("IsRestoreInProgress", "").strip() != "true"
-    key = "".join(chr(ord(c) - PRIVATE_USE) if 0xE000 <= ord(c) < 0xE020 else c for c in fields.get("Key", ""))
-    return [key, whole_number(fields.get("Size")), fields.get("ETag") or None, fields.get("StorageClass") or None, is_restored]
+    is_restored = (
+        bool(restore.get("RestoreExpiryDate"))
+        and restore.get("IsRestoreInProgress", "").strip() != "true"
+    )
+    key = "".join(
+        chr(ord(c) - PRIVATE_USE) if 0xE000 <= ord(c) < 0xE020 else c
+        for c in fields.get("Key", "")
+    )
+    return [
+        key,
+        whole_number(fields.get("Size")),
+        fields.get("ETag") or None,
+        fields.get("StorageClass") or None,
+        is_restored,
+    ]
 
 
 def read_listing(document):
@@ -83,11 +95,16 @@ def read_manifest(document):
 
     buffer = pyarrow.py_buffer(document)
     is_file = document[:6] == b"ARROW1"
-    reader = pyarrow.ipc.open_file(buffer) if is_file else pyarrow.ipc.open_stream(buffer)
+    reader = (
+        pyarrow.ipc.open_file(buffer) if is_file else pyarrow.ipc.open_stream(buffer)
+    )
     table = reader.read_all()
     table.validate(full=True)
     columns = ["key", "offset", "length", "etag", "object_size", "label"]
-    values = [table.column(name).to_pylist() if name in table.column_names else None for name in columns]
+    values = [
+        table.column(name).to_pylist() if name in table.column_names else None
+        for name in columns
+    ]
     return {"rows": table.num_rows, "columns": values}
 
 
@@ -100,7 +117,7 @@ def main():
         document = sys.stdin.buffer.read(struct.unpack("<I", head)[0])
         try:
             answer = {"ok": True, **read(document)}
-        except Exception as error:  # whatever the other reader refuses it by
+        except Exception as error:  # noqa: BLE001 (whatever the other reader refuses it by)
             answer = {"ok": False, "why": f"{type(error).__name__}: {error}"}
         print(json.dumps(answer), flush=True)
 

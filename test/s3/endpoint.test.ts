@@ -12,6 +12,7 @@ import { selfSigned, startStore } from '../store/index.js';
 import { keysOf, withAwsEnv } from './aws-env.js';
 
 const KEYS = { AWS_ACCESS_KEY_ID: 'AKID', AWS_SECRET_ACCESS_KEY: 'SECRET' };
+const OUTPOST = 'arn:aws:s3-outposts:eu-west-1:123456789012:outpost/op-01ac5d28a6a232904/accesspoint/mine';
 const ARN = 'arn:aws:s3:eu-west-1:123456789012:accesspoint/mine';
 
 interface Row {
@@ -77,6 +78,44 @@ const rows: Row[] = [
     url: 'https://mine-123456789012.s3-accesspoint.eu-west-1.amazonaws.com',
     region: 'eu-west-1',
     service: 's3',
+  },
+  {
+    name: 'an access point of another region than the configured one: signed for its own',
+    bucket: ARN,
+    options: { region: 'us-east-2' },
+    url: 'https://mine-123456789012.s3-accesspoint.eu-west-1.amazonaws.com',
+    region: 'eu-west-1',
+    service: 's3',
+  },
+  {
+    name: 'an alias of an access point',
+    bucket: 'mine-abcdefgh12345-s3alias',
+    options: { region: 'eu-west-1' },
+    url: 'https://mine-abcdefgh12345-s3alias.s3.eu-west-1.amazonaws.com',
+    region: 'eu-west-1',
+    service: 's3',
+  },
+  {
+    name: 'an access point on an Outpost',
+    bucket: OUTPOST,
+    options: { region: 'eu-west-1' },
+    url: 'https://mine-123456789012.op-01ac5d28a6a232904.s3-outposts.eu-west-1.amazonaws.com',
+    region: 'eu-west-1',
+    service: 's3-outposts',
+  },
+  {
+    name: 'an Object Lambda access point',
+    bucket: 'arn:aws:s3-object-lambda:eu-west-1:123456789012:accesspoint/mine',
+    options: { region: 'eu-west-1' },
+    url: 'https://mine-123456789012.s3-object-lambda.eu-west-1.amazonaws.com',
+    region: 'eu-west-1',
+    service: 's3-object-lambda',
+  },
+  {
+    name: 'an access point of a directory bucket',
+    bucket: 'mine--euw1-az1--xa-s3',
+    options: { region: 'eu-west-1' },
+    fails: /directory bucket/,
   },
   {
     name: 'a multi-region access point',
@@ -229,6 +268,7 @@ test('s3:// locations', () => {
   assert.equal(parseS3Url('s3://data/a b%20/é?#/'), { bucket: 'data', prefix: 'a b%20/é?#/' });
   assert.equal(parseS3Url('s3://data//a'), { bucket: 'data', prefix: '/a' });
   assert.equal(parseS3Url(`s3://${ARN}/train/`), { bucket: ARN, prefix: 'train/' });
+  assert.equal(parseS3Url(`s3://${OUTPOST}/train/`), { bucket: OUTPOST, prefix: 'train/' });
   for (const text of [
     '',
     'data',
